@@ -5,7 +5,7 @@
 
 Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
 kernel/block/simt/entry.hpp), whose instances must come out as code. `hip` compiles each for one of
-HIP_TARGETS in turn, and what is for matrix units for UNIT_TARGETS, too; `opencl` also makes images,
+HIP_TARGETS in turn, and what is for matrix units for one of UNIT_TARGETS; `opencl` also makes images,
 as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the
 files of instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
@@ -429,7 +429,7 @@ HIP = ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib"
 HIP_TARGETS = ["gfx90a", "gfx1030"]
 # For those, what is there for their matrix units, by a later clang.
 UNIT_TARGETS = ["gfx942", "gfx1100"]
-UNIT_INSTANCES = ["gemm_units"]
+UNIT_INSTANCES = ["gemm_units", "attention_units"]
 UNIT_INSTRUCTIONS = {"gfx90a": ["v_mfma_f32_16x16x16bf16_1k", "v_mfma_f32_16x16x4f32", "v_mfma_f64_16x16x4f64"],
                      "gfx942": ["v_mfma_f32_16x16x16_bf16", "v_mfma_i32_16x16x32_i8", "v_mfma_f64_16x16x4_f64"],
                      "gfx1100": ["v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16", "v_wmma_i32_16x16x16_iu8"]}
@@ -438,18 +438,21 @@ DIALECT_SHARE = 16
 
 def unit_problem(text):
     """Whether instances for matrix units are without the instructions of their target."""
-    if "gemm_mfma_" not in text:
-        return ""
     target = re.search(r"amdhsa--(gfx\w+)", text)[1]
-    return "".join(f"no {name} for {target}\n" for name in UNIT_INSTRUCTIONS.get(target, []) if name not in text)
+    if "prefill_mfma" in text and target in UNIT_INSTRUCTIONS and not re.search(r"\bv_w?mf?ma_", text):
+        return f"no instruction of matrix units for {target}\n"
+    wanted = UNIT_INSTRUCTIONS.get(target, []) if "gemm_mfma_" in text else []
+    return "".join(f"no {name} for {target}\n" for name in wanted if name not in text)
 
 
 def hip(files, instances, build, cxx, every=False):
     del cxx
     def on(targets, instances=instances, files=files, clang=None):
-        return with_clang(files, instances, build, HIP, ".s", lambda name: f".amdhsa_kernel {name}",
-                          [[f"--offload-arch={target}"] for target in targets], unit_problem, clang)
-    failed = max(on([target]) for target in HIP_TARGETS) if every else on(HIP_TARGETS)
+        def one(targets):
+            return with_clang(files, instances, build, HIP, ".s", lambda name: f".amdhsa_kernel {name}",
+                              [[f"--offload-arch={target}"] for target in targets], unit_problem, clang)
+        return max(one([target]) for target in targets) if every else one(targets)
+    failed = on(HIP_TARGETS)
     with_units = [file for file in instances if file.stem in UNIT_INSTANCES]
     later = next(filter(None, (shutil.which(f"clang++-{n}") for n in range(25, 16, -1))), None)
     if failed or not with_units:
@@ -457,7 +460,7 @@ def hip(files, instances, build, cxx, every=False):
     if not later:
         print("no clang 17 or later here, for", *UNIT_TARGETS)
         return SKIP
-    return max(on([target], with_units, [], later) for target in UNIT_TARGETS)
+    return on(UNIT_TARGETS, with_units, [], later)
 
 
 def dialect(files, instances, build, cxx, every=False):

@@ -4,36 +4,21 @@
 // Products on AMD's matrix units: their instructions modelled on the emulator, with waves of 64
 // lanes (MFMA) and of 32 (WMMA). Sums of small integers, which are exact, through the public
 // operators; the tiles of the vendor's list; planted mistakes, each of which has to be noticed.
-// FLAGGEMS_TEST_PRODUCTS is as in gemm_exact.cpp, of which these take a 1,250th part each.
+// FLAGGEMS_TEST_PRODUCTS is as in gemm_exact.cpp, of which these take a 1,250th part each. All is
+// of chips (ops_on_chips).
 #include <flaggems/kernel/block/simt/matrix_units.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/vendors/hip.hpp>
 #include <support/gemm.hpp>
+#include <support/unit_devices.hpp>
 
 #include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
 
-namespace flaggems_test {
-/// The emulator with WMMA; with MFMA that this one of its devices has not.
-struct wmma_chip : fg::simt32 {
-  static constexpr const char* name = "wmma_chip";
-  struct capabilities : fg::simt32::capabilities {
-    static constexpr fg::matrix_instructions matrix = fg::matrix_instructions::wmma;
-  };
-};
-struct chip_without_units : fg::simt64 {
-  static constexpr const char* name = "chip_without_units";
-  static bool has_matrix_units(int) { return false; }
-};
-}  // namespace flaggems_test
-
-template <>
-inline constexpr bool flaggems::host_accessible<flaggems_test::wmma_chip> = false;
-template <>
-inline constexpr bool flaggems::host_accessible<flaggems_test::chip_without_units> = false;
+#if FLAGGEMS_TEST_CHIPS
 
 namespace flaggems_test {
 namespace {
@@ -116,14 +101,10 @@ struct unit_case {
   using type = T;
   using result = Out;
 };
-using unit_cases = ::testing::Types<
-#if !FLAGGEMS_TEST_REDUCED
-    unit_case<fg::simt64, f16, f16>, unit_case<fg::simt64, f32, f32>,
-    unit_case<wmma_chip, f16, f32>, unit_case<wmma_chip, u8, i32>,
-#endif
-    unit_case<fg::simt64, bf16, f32>, unit_case<fg::simt64, f64, f64>,
-    unit_case<fg::simt64, i8, i32>, unit_case<wmma_chip, bf16, bf16>,
-    unit_case<wmma_chip, i8, i32>>;
+using unit_cases =
+    ::testing::Types<unit_case<fg::simt64, bf16, f32>, unit_case<fg::simt64, f64, f64>,
+                     unit_case<fg::simt64, i8, i32>, unit_case<wmma_chip, bf16, bf16>,
+                     unit_case<wmma_chip, u8, i32>>;
 TYPED_TEST_SUITE(gemm_units, unit_cases);
 
 TYPED_TEST(gemm_units, exact) {
@@ -161,13 +142,8 @@ TYPED_TEST(gemm_units, exact) {
   }
 }
 
-template <class Device>
-class gemm_unit_forms : public ::testing::Test {};
-using unit_devices = ::testing::Types<fg::simt64, wmma_chip>;
-TYPED_TEST_SUITE(gemm_unit_forms, unit_devices);
-
-TYPED_TEST(gemm_unit_forms, epilogues_and_batches) {
-  using D = TypeParam;
+TEST(gemm_unit_forms, epilogues_and_batches) {
+  using D = fg::simt64;
   const auto& s = test_stream<D>();
   std::mt19937 random(2);
   const i64 batch = 3, m = 41, n = 56, k = 72;
@@ -309,6 +285,12 @@ i64 wrong_of() {
   using tile = fk::mma_tile<64, 64, 32, 2, 2, 2, 1, Unit::lanes>;
   return wrong_results<Unit, T, tile, major::along, major::along>(64, 64, 64);
 }
+TEST(gemm_unit_tiles, of_other_types) {
+  EXPECT_EQ((wrong_of<fk::mfma_unit<f16>, f16>()), 0);
+  EXPECT_EQ((wrong_of<fk::mfma_unit<f32>, f32>()), 0);
+  EXPECT_EQ((wrong_of<fk::wmma_unit<f16>, f16>()), 0);
+  EXPECT_EQ((wrong_of<fk::wmma_unit<i8>, i8>()), 0);
+}
 TEST(gemm_unit_faults, found) {
   using mfma = fk::mfma_unit<bf16>;
   using wmma = fk::wmma_unit<bf16>;
@@ -325,3 +307,5 @@ TEST(gemm_unit_faults, found) {
 
 }  // namespace
 }  // namespace flaggems_test
+
+#endif

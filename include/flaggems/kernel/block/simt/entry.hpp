@@ -80,6 +80,12 @@ template <class Kernel, class = int>
 inline constexpr int most_threads = 0;
 template <class Kernel>
 inline constexpr int most_threads<Kernel, decltype(Kernel::max_threads + 0)> = Kernel::max_threads;
+/// A kernel's `exact_threads`, which each of its blocks has, or 0: any number of warps.
+template <class Kernel, class = int>
+inline constexpr int exact_threads = 0;
+template <class Kernel>
+inline constexpr int exact_threads<Kernel, decltype(Kernel::exact_threads + 0)> =
+    Kernel::exact_threads;
 /// A kernel's `min_blocks` that must be resident per SM, which bounds registers; 0: any.
 template <class Kernel, class = int>
 inline constexpr int least_blocks = 0;
@@ -109,6 +115,7 @@ template <class Kernel, class... Args>
 struct entry_of {
   static constexpr int max_threads = most_threads<Kernel>;
   static constexpr int min_blocks = least_blocks<Kernel>;
+  static constexpr int threads = exact_threads<Kernel>;
   static constexpr bool is_shared = is_always_shared<Kernel>;
   using arguments = argument_pack<Args...>;
   struct words {
@@ -181,7 +188,7 @@ using entry_machine = hip_machine<>;
 // Compilers would otherwise keep registers for blocks of 1024 threads, and not know the address
 // space of scratch.
 template <class Entry>
-inline constexpr int threads_of_entry = Entry::max_threads > 0 ? Entry::max_threads : 1024;
+inline constexpr int threads_of_entry = Entry::threads > 0 ? Entry::threads : 1024;
 template <class Entry>
 inline constexpr bool is_shared_entry = Entry::is_shared;
 #define FLAGGEMS_ENTRY_BOUNDS(...) __attribute__((amdgpu_flat_work_group_size(1, __VA_ARGS__)))

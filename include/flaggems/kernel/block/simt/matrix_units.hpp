@@ -14,8 +14,10 @@ namespace flaggems::kernels {
 //   lanes: the consecutive threads that multiply together;
 //   words: a thread's fragment of 16 lines of an operand, in words of 32 bits;
 //   sums: its fragment of 16 x columns results, `together` of them adjacent in a row;
-//   row(lane), column(lane): where the first of these are; row_step, column_step: from there to the
-//     next ones;
+//   own_rows: of how many rows these are, row_step apart; `step`: columns from one to the next;
+//   row(lane), column(lane): where the first one is; `row_lanes` lanes have a row's, which differ
+//   by
+//     `partner` and, if more than two, twice that;
 //   takes_loaded_tiles: whether fragments of operands are those of block.load_tiles; otherwise they
 //     are 4 * words bytes of line line(lane), from byte(lane) of the 32 on;
 //   multiply(block, c, a, b, part): c += a * b, all threads of the block taking part.
@@ -24,7 +26,8 @@ namespace flaggems::kernels {
 template <class T>
 struct mma_unit {
   static constexpr int lanes = 32, words = 4, columns = 8;
-  static constexpr int sums = 4, together = 2, row_step = 8, column_step = 0;
+  static constexpr int sums = 4, together = 2, own_rows = 2, row_step = 8, step = 1;
+  static constexpr int partner = 1, row_lanes = 4;
   static constexpr bool takes_loaded_tiles = true;
   FLAGGEMS_INLINE static int row(int lane) { return lane / 4; }
   FLAGGEMS_INLINE static int column(int lane) { return lane % 4 * 2; }
@@ -42,7 +45,8 @@ template <class T>
 struct mfma_unit {
   static constexpr bool is_f64 = sizeof(T) == 8;
   static constexpr int lanes = 64, words = 2, columns = 16;
-  static constexpr int sums = 4, together = is_f64 ? 1 : 4, row_step = 0, column_step = 4;
+  static constexpr int sums = 4, together = is_f64 ? 1 : 4, own_rows = 1, row_step = 0;
+  static constexpr int step = is_f64 ? 4 : 1, partner = 16, row_lanes = 4;
   static constexpr bool takes_loaded_tiles = false;
   FLAGGEMS_INLINE static int row(int lane) { return lane % 16; }
   FLAGGEMS_INLINE static int column(int lane) { return is_f64 ? lane / 16 : lane / 16 * 4; }
@@ -66,7 +70,8 @@ struct mfma_unit {
 template <class T>
 struct wmma_unit {
   static constexpr int lanes = 32, words = 8, columns = 16;
-  static constexpr int sums = 8, together = 1, row_step = 0, column_step = 2;
+  static constexpr int sums = 8, together = 1, own_rows = 1, row_step = 0, step = 2;
+  static constexpr int partner = 16, row_lanes = 2;
   static constexpr bool takes_loaded_tiles = false;
   FLAGGEMS_INLINE static int row(int lane) { return lane % 16; }
   FLAGGEMS_INLINE static int column(int lane) { return lane / 16; }

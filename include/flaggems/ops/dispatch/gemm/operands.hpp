@@ -5,11 +5,11 @@
 #pragma once
 
 #include <flaggems/device/tensor.hpp>
-#include <flaggems/kernel/block/simt/matrix_units.hpp>
 #include <flaggems/kernel/family/gemm/simt/results.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/copy.hpp>
+#include <flaggems/ops/dispatch/matrix_units.hpp>
 
 #include <type_traits>
 
@@ -52,13 +52,6 @@ inline constexpr bool has_matrix_unit_type = [] {
     default: return false;
   }
 }();
-/// The policy of a device's matrix units for T.
-template <class D, class T>
-using matrix_unit_of =
-    std::conditional_t<matrix_instructions_of<D> == matrix_instructions::mfma,
-                       kernels::mfma_unit<T>,
-                       std::conditional_t<matrix_instructions_of<D> == matrix_instructions::wmma,
-                                          kernels::wmma_unit<T>, kernels::mma_unit<T>>>;
 /// Whether they take only operands that lie along the sum.
 template <class T>
 inline constexpr bool is_multiplied_along = sizeof(T) != 2;

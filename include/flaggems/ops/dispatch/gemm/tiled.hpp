@@ -5,8 +5,6 @@
 // where they take the elements, else in registers (register_tiles.hpp); tiles, and split-K.
 #pragma once
 
-#include <flaggems/detail/atomic.hpp>
-#include <flaggems/device/pools.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernel/block/simt/machine.hpp>
 #include <flaggems/kernel/family/gemm/simt/register_tiles.hpp>
@@ -22,18 +20,6 @@ namespace flaggems::detail {
 
 template <class A, class B, class Out, class Added>
 struct gemm_call;
-
-/// Bytes of a block's local memory on a device, asked for once.
-template <class Device>
-i64 block_memory_of(int device) {
-  static atomic<i64> known[max_devices];
-  i64 bytes = known[device].load(memory_order::relaxed);
-  if (bytes == 0) {
-    bytes = Device::properties(device).shared_memory_per_block;
-    known[device].store(bytes, memory_order::relaxed);
-  }
-  return bytes;
-}
 
 template <class S, class A, class B, class Out, class Added>
 class tiled_product {
@@ -52,17 +38,9 @@ class tiled_product {
   tiled_product(const S& stream, call_type& call, const Added& aux)
       : stream_(stream), call_(call), aux_(aux), space_(call.space) {}
 
-  /// Whether the stream's device is one of those with matrix units.
-  static bool has_units([[maybe_unused]] const S& stream) {
-    if constexpr (requires { device::has_matrix_units(0); })
-      return device::has_matrix_units(ref(stream).device_index());
-    else
-      return true;
-  }
-
   void run() {
     if constexpr (has_tiles) {
-      if (!has_units(stream_)) {
+      if (!has_matrix_units(stream_)) {
         report_candidate<unit>(call_.config.op, device::name, 0,
                                "this device has no such matrix units");
         return in_registers();

@@ -121,7 +121,8 @@ struct gemm_tiles {
   static constexpr int depth = Tile::depth * 2 / static_cast<int>(sizeof(T));  // terms of a step
   using a_loader = unit_loader<Unit, T, A, Tile::rows, depth, Tile::threads>;
   using b_loader = unit_loader<Unit, T, B, Tile::columns, depth, Tile::threads>;
-  static constexpr int max_threads = Tile::threads, min_blocks = Tile::blocks;
+  static constexpr int max_threads = Tile::threads, exact_threads = max_threads;
+  static constexpr int min_blocks = Tile::blocks;
   static constexpr int rows = Tile::rows / Tile::warp_rows;  // of a warp
   static constexpr int columns = Tile::columns / Tile::warp_columns;
   static constexpr int high = rows / 16, wide = columns / 16;  // in 16 x 16 results
@@ -238,7 +239,7 @@ struct gemm_tiles {
   FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
                                     int row, int column, const C (&sums)[high][pieces][Unit::sums],
                                     const Results& results) {
-    constexpr int adjacent = Unit::together;
+    constexpr int adjacent = Unit::together, each = Unit::sums / Unit::own_rows;  // of a row
     using group = vec<C, adjacent>;
     const auto found = stages.template as<group>();
     const int lane = block.thread() % Unit::lanes;
@@ -252,12 +253,12 @@ struct gemm_tiles {
       FLAGGEMS_SIMT_UNROLL
       for (int j = 0; j < pieces; ++j) {
         FLAGGEMS_SIMT_UNROLL
-        for (int g = 0; g < Unit::sums / adjacent; ++g) {
+        for (int e = 0; e < Unit::sums; e += adjacent) {
           group some;
           FLAGGEMS_SIMT_UNROLL
-          for (int e = 0; e < adjacent; ++e) some.at[e] = sums[i][j][g * adjacent + e];
-          found.write(first + (j * Unit::columns + g * Unit::column_step) / adjacent +
-                          g * Unit::row_step * (pitch / adjacent),
+          for (int g = 0; g < adjacent; ++g) some.at[g] = sums[i][j][e + g];
+          found.write(first + (j * Unit::columns + e % each * Unit::step) / adjacent +
+                          e / each * Unit::row_step * (pitch / adjacent),
                       some);
         }
       }
