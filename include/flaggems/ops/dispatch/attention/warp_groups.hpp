@@ -152,27 +152,35 @@ tensor_map attention_map(const S& stream, const E* data, const i64 (&sizes)[Rank
       static_cast<box_swizzle>(line / 16));
 }
 
-/// How the heads that share keys are cut for a tile, and how many heads of keys begin at once.
-template <class Tile>
-struct attention_sharing {
-  i64 rows_of_position;  // heads that are rows of a tile, where that has whole positions
-  i64 sharers;           // else heads that are batches
-  i64 turns, at_once;    // batches of a turn
-  /// `bytes`: of the keys and values of one of `batches`; `most`: that are read at a time, or half
-  /// as many again where turns then have as many batches each, so that the last one fills units.
-  attention_sharing(i64 group, i64 batches, i64 bytes, i64 most)
-      : rows_of_position(Tile::m % group == 0 ? group : 1), sharers(group / rows_of_position) {
+/// How many batches begin at once (kernels::attention_turn): at most so many whose keys and values,
+/// of `bytes` each, are no more than `most` bytes, or up to half as many again if then all turns
+/// have as many. A last turn of fewer would leave blocks without work.
+struct attention_turns {
+  i64 turns, at_once;
+  attention_turns(i64 batches, i64 bytes, i64 most) {
     const i64 some =
         kernels::max_of(i64{1}, kernels::min_of(batches, most / kernels::max_of(i64{1}, bytes)));
     turns = kernels::ceil_div(batches, some);
     at_once = kernels::ceil_div(batches, turns);
     constexpr i64 tries = 8;
-    for (i64 n = some; n <= some + kernels::min_of(some / 2, tries); ++n)
+    const i64 last = some + kernels::min_of(some / 2, tries);
+    for (i64 n = some + 1; turns * at_once != batches && n <= last; ++n)
       if (batches % n == 0) {
         turns = batches / n;
         at_once = n;
-        break;
       }
+  }
+};
+
+/// How the heads that share keys are cut for a tile.
+template <class Tile>
+struct attention_sharing : attention_turns {
+  i64 rows_of_position;  // heads that are rows of a tile, where that has whole positions
+  i64 sharers;           // else heads that are batches
+  attention_sharing(i64 group, i64 batches, i64 bytes, i64 most)
+      : attention_turns(batches, bytes, most),
+        rows_of_position(Tile::m % group == 0 ? group : 1),
+        sharers(group / rows_of_position) {
     at_once *= sharers;
   }
   /// Fills in what units of work are made by, of so many tiles of rows a batch; false if they
