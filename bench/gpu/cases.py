@@ -567,6 +567,40 @@ def attention():
                        ("masked_attention", (int(is_bool),)), 1, masked,
                        {"cudnn": masked_by(backends.CUDNN_ATTENTION), "efficient":
                         masked_by(backends.EFFICIENT_ATTENTION)})
+    yield from varlen_attention()
+
+
+def varlen_attention():
+    uneven = [4096, 100, 2048, 300, 3000, 512, 1500, 200, 1000, 777, 128, 640, 411, 900, 350, 422]
+    of_lengths = {"16 of 100 to 4096": uneven, "8 of 2048": [2048] * 8,
+                  "64 of 64 to 448": [64 + 128 * (k % 4) for k in range(64)]}
+
+    def make(lengths, h, kh, d):
+        starts = torch.tensor([0, *lengths], device="cuda").cumsum(0).to(torch.int32)
+        n = sum(lengths)
+        return [random(n, h, d), random(n, kh, d), random(n, kh, d), starts, empty(n, h, d)]
+
+    def reference(lengths, causal):
+        def call(q, k, v, _):
+            parts = [x.transpose(0, 1).split(lengths, 1) for x in (q, k, v)]
+            return torch.cat([F.scaled_dot_product_attention(*x, is_causal=causal, enable_gqa=True)
+                              for x in zip(*parts)], 1).transpose(0, 1)
+        return call
+
+    # (By cuDNN, PyTorch 2.11 makes a plan in each call, which takes 50 ms.)
+    def by_flash(most, causal):
+        return lambda q, k, v, starts, _: aten._flash_attention_forward(q, k, v, starts, starts, most, most, 0.0, causal,
+                                                                        False)
+
+    for causal in (False, True):
+        for h, kh, d in ((32, 32, 64), (16, 16, 128), (32, 8, 128)):
+            for name, lengths in of_lengths.items():
+                heads, n, most = f"{h}/{kh}" if h > kh else f"{h}", sum(lengths), max(lengths)
+                yield Case("attention", "causal varlen" if causal else "varlen", f"{heads} x {d}: {name}", BF16,
+                           2 * n * (h + kh) * d * size_of(BF16),
+                           lambda x=lengths, h=h, kh=kh, d=d: make(x, h, kh, d), ("varlen_attention", (int(causal), most)),
+                           1, reference(lengths, causal),
+                           {"flash": by_flash(most, causal)})
 
 
 GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,

@@ -156,12 +156,19 @@ TYPED_TEST(scaled_mm_on, special_values) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
   std::vector<double> values = integers(20 * 16, 1);
+  const std::vector<double> weights = integers(24 * 16, 2);
   values[5] = std::numeric_limits<double>::quiet_NaN();
   test_tensor<f8e4m3, D> a({20, 16}, layout::contiguous, values),
-      b({24, 16}, layout::contiguous, integers(24 * 16, 2));
+      b({24, 16}, layout::contiguous, weights);
   test_tensor<f32, D> one({}, layout::contiguous, {1}), two({1, 1}, layout::contiguous, {2});
   const auto got = values_of(fg::scaled_mm<bf16>(s, a.in(), b.in().t(), one.in(), two.in()));
-  for (std::size_t e = 0; e < got.size(); ++e) EXPECT_EQ(std::isnan(got[e]), e < 24) << e;
+  ASSERT_EQ(got.size(), 480U);
+  for (std::size_t e = 0; e < 24; ++e) EXPECT_TRUE(std::isnan(got[e])) << e;
+  for (std::size_t e = 24; e < 480; ++e) {
+    double sum = 0;
+    for (std::size_t q = 0; q < 16; ++q) sum += values[e / 24 * 16 + q] * weights[e % 24 * 16 + q];
+    EXPECT_EQ(got[e], rounded<bf16>(2 * sum)) << e;
+  }
   test_tensor<f8e4m3, D> none({0, 16}), no_terms({2, 0});
   EXPECT_EQ(fg::scaled_mm(s, none.in(), b.in().t(), one.in(), one.in()).numel(), 0);
   test_tensor<f32, D> bias({2}, layout::contiguous, {3, 4});

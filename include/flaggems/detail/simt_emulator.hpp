@@ -158,6 +158,11 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
     __builtin_memcpy(&x, group().written_bytes(at, sizeof(T), line), sizeof(T));
     return x;
   }
+  void write(u32 at, const vec<u32, 4>& x, int line = FLAGGEMS_CALLER_LINE) const {
+    __builtin_memcpy(group().bytes_at(at, sizeof(x), line), &x, sizeof(x));
+    group().set_initialised(at, sizeof(x), true);
+    all().set_fenced(thread(), false);
+  }
 
   void init_barrier(u32 bar, u32 count, int line = FLAGGEMS_CALLER_LINE) const {
     (void)group().bytes_at(bar, 8, line);
@@ -285,6 +290,8 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   template <class T>
   void add_product(mma_sum<T>* sums, int columns, detail::simt_warp_groups::operand a,
                    detail::simt_warp_groups::operand b, const u32* rows, i32 adds, int line) const {
+    if (!all().is_fenced(thread()))
+      group().refuse("a fence between a write and products", "none", line);
     all().add_product(thread(), {sums, columns, a, b, rows, adds != 0, static_cast<int>(sizeof(T)),
                                  is_same<mma_sum<T>, u32>, &element<T>, 0, line});
   }

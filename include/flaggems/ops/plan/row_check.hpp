@@ -67,7 +67,7 @@ constexpr auto value_given(const F&, row_arguments<A...>) {
 }
 
 /// In the place of the rows that kernels give a program: elements are of type V, and there are as
-/// many operands. (Their types would make messages long.) `fault` is the first one.
+/// many operands. (Their types would make messages long.) The first fault is put into `found`.
 template <class Program, class V, int Inputs, int Outputs, int Params, int Results,
           class... Numbers>
 class checked_row {
@@ -82,7 +82,7 @@ class checked_row {
   using along = typename arguments_along<V, Elements, Optional, X...>::type;
 
  public:
-  row_fault fault = row_fault::none;
+  constexpr explicit checked_row(row_fault& found) : fault_(&found) {}
 
   constexpr C part() const { return C(1); }
   constexpr i64 length() const { return 1; }
@@ -95,24 +95,24 @@ class checked_row {
       return row_value<typename M::template state<V>>();
   }
   template <class F, class... X>
-  constexpr auto sum(const F& f, row_value<X>...) {
+  constexpr auto sum(const F& f, row_value<X>...) const {
     return summed(row_fault::sum, value_given(f, along<inputs, none, X...>()));
   }
   template <class F, class... X>
-  constexpr auto weighted_sum(const F& f, row_value<X>...) {
+  constexpr auto weighted_sum(const F& f, row_value<X>...) const {
     return summed(row_fault::weighted_sum, value_given(f, along<inputs, params, X...>()));
   }
   template <class F, class G>
-  constexpr row_value<V> update(const F& f, const G& g) {
+  constexpr row_value<V> update(const F& f, const G& g) const {
     summed(row_fault::update, value_given(f, along<inputs, none>()));
     return summed(row_fault::update, value_given(g, along<first, none>()));
   }
   template <class F, class... X>
-  constexpr auto each(const F& f, row_value<X>...) {
+  constexpr auto each(const F& f, row_value<X>...) const {
     return given(row_fault::each, value_given(f, row_arguments<X...>()));
   }
   template <int K, class F>
-  constexpr auto number(const F& f) {
+  constexpr auto number(const F& f) const {
     if constexpr (K < numbers) {
       using list = kernels::operands<Numbers...>;
       using T = std::remove_cvref_t<decltype(kernels::operand<K>(std::declval<list>()))>;
@@ -123,27 +123,27 @@ class checked_row {
     return row_value<V>();
   }
   template <int K>
-  constexpr row_value<V> at() {
+  constexpr row_value<V> at() const {
     if (K >= numbers) note(row_fault::index);
     return {};
   }
   template <int K, class F, class... X>
-  constexpr void store(const F& f, row_value<X>...) {
+  constexpr void store(const F& f, row_value<X>...) const {
     if (K >= Outputs) note(row_fault::index);
     using terms = std::conditional_t<Program::traits.has_updates, first, inputs>;
     summed(row_fault::store, value_given(f, along<terms, params, X...>()));
   }
   template <int K, class X>
-  constexpr void put(row_value<X>) {
+  constexpr void put(row_value<X>) const {
     if (K >= Results) note(row_fault::index);
   }
 
  private:
-  constexpr void note(row_fault what) {
-    if (fault == row_fault::none) fault = what;
+  constexpr void note(row_fault what) const {
+    if (*fault_ == row_fault::none) *fault_ = what;
   }
   template <class R>
-  constexpr auto given(row_fault what, R result) {
+  constexpr auto given(row_fault what, R result) const {
     if constexpr (std::is_same_v<R, no_value>) {
       note(what);
       return row_value<V>();
@@ -153,26 +153,28 @@ class checked_row {
   }
   /// A sum of what a function gave: of numbers, or of several.
   template <class R>
-  constexpr row_value<V> summed(row_fault what, row_value<R>) {
+  constexpr row_value<V> summed(row_fault what, row_value<R>) const {
     if (!std::is_convertible_v<R, V>) note(what);
     return {};
   }
   template <class R, int Count>
   constexpr row_value<kernels::sums<V, Count>> summed(row_fault,
-                                                      row_value<kernels::sums<R, Count>>) {
+                                                      row_value<kernels::sums<R, Count>>) const {
     return {};
   }
-  constexpr row_value<V> summed(row_fault what, no_value) {
+  constexpr row_value<V> summed(row_fault what, no_value) const {
     note(what);
     return {};
   }
+  row_fault* fault_;  // not a member: a program may take its row by const&
 };
 
 template <class Row, class Program>
 constexpr row_fault fault_of_row_program() {
-  Row row;
+  row_fault fault = row_fault::none;
+  Row row(fault);
   Program{}.run(row);
-  return row.fault;
+  return fault;
 }
 template <class Row, class Program>
 concept checks_row_program = std::is_default_constructible_v<Program> && requires {

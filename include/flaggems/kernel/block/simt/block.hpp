@@ -344,6 +344,14 @@ class simt_block {
     return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask, line); });
   }
 
+  /// x of lane `lane` of the warp, which may differ from thread to thread. All threads of the block
+  /// take part.
+  template <class T>
+  FLAGGEMS_INLINE T shuffle_from(const T& x, int lane,
+                                 source_line line = FLAGGEMS_CALLER_LINE) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_from(w, lane, line); });
+  }
+
   /// Whether x is true in any thread that shuffles with this one: its warp, or its block where
   /// shuffles are barriers of the block. All threads of the block take part; where the result is
   /// false, they may skip the shuffles that follow.

@@ -8,10 +8,11 @@
 
 namespace flaggems::kernels {
 
-/// What products of T on matrix units are summed in: integers of 8 bits as u32, modulo 2^32; others
-/// as f32.
+/// What products of T on matrix units are summed in: integers of 8 bits as u32, modulo 2^32; f64 as
+/// f64; others as f32.
 template <class T>
-using mma_sum = conditional<is_same<T, i8> || is_same<T, u8>, u32, f32>;
+using mma_sum =
+    conditional<is_same<T, i8> || is_same<T, u8>, u32, conditional<is_same<T, f64>, f64, f32>>;
 
 /// Two numbers as a word of T, the lower half first.
 template <class T>

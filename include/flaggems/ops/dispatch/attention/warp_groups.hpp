@@ -67,6 +67,89 @@ template <std::size_t Count>
   return found;
 }
 
+/// Runs start<Tile>(least_tiles), of which the result is returned, for the chosen tile of a
+/// device's list; false if there is none.
+template <class Device, bool is_masked, class Start>
+bool by_attention_tile(std::size_t chosen, const Start& start) {
+  static constexpr const auto& tiles = tuning<families::attention, Device>::warp_group_tiles;
+  const auto starts = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+    constexpr attention_warp_numbers numbers = tiles[K];
+    if constexpr (numbers.is_masked == is_masked) {
+      using tile = kernels::attention_warp_tile<numbers.size, numbers.keys, numbers.consumers,
+                                                numbers.stages, numbers.streams>;
+      return K == chosen && start.template operator()<tile>(numbers.least_tiles);
+    } else {
+      return false;
+    }
+  };
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return (starts(std::integral_constant<std::size_t, K>{}) || ...);
+  }
+  (std::make_index_sequence<std::size(tiles)>{});
+}
+
+/// Limits of 32-bit counts, and of strides of a map.
+inline constexpr i64 most_of_warp_groups = i64{1} << 28, most_map_stride = i64{1} << 38;
+
+/// Whether the copy engine takes such a stride of a dimension.
+constexpr bool is_map_stride(i64 stride, i64 size) {
+  return size == 1 || (stride > 0 && stride < most_map_stride);
+}
+
+/// The map of data of such sizes and strides, by boxes with lines of so many bytes. What has size
+/// 1 may have any stride.
+template <class S, class E, std::size_t Rank>
+tensor_map attention_map(const S& stream, const E* data, const i64 (&sizes)[Rank],
+                         const i64 (&strides)[Rank], const i64 (&box)[Rank], i64 line) {
+  i64 taken[Rank];
+  for (std::size_t d = 0; d < Rank; ++d)
+    taken[d] = sizes[d] == 1 && d + 1 < Rank ? i64{kernels::vec_size<E>} : strides[d];
+  return tensor_map_of(
+      stream,
+      tensor_view<const E, device_of<S>>(data, int_list(sizes, Rank), int_list(taken, Rank)), box,
+      static_cast<box_swizzle>(line / 16));
+}
+
+/// How the heads that share keys are cut for a tile, and how many heads of keys begin at once.
+template <class Tile>
+struct attention_sharing {
+  i64 rows_of_position;  // heads that are rows of a tile, where that has whole positions
+  i64 sharers;           // else heads that are batches
+  i64 turns, at_once;    // batches of a turn
+  /// `bytes`: of the keys and values of one of `batches`; `most`: that are read at a time, or half
+  /// as many again where turns then have as many batches each, so that the last one fills units.
+  attention_sharing(i64 group, i64 batches, i64 bytes, i64 most)
+      : rows_of_position(Tile::m % group == 0 ? group : 1), sharers(group / rows_of_position) {
+    const i64 some =
+        kernels::max_of(i64{1}, kernels::min_of(batches, most / kernels::max_of(i64{1}, bytes)));
+    turns = kernels::ceil_div(batches, some);
+    at_once = kernels::ceil_div(batches, turns);
+    constexpr i64 tries = 8;
+    for (i64 n = some; n <= some + kernels::min_of(some / 2, tries); ++n)
+      if (batches % n == 0) {
+        turns = batches / n;
+        at_once = n;
+        break;
+      }
+    at_once *= sharers;
+  }
+  /// Fills in what units of work are made by, of so many tiles of rows a batch; false if they
+  /// cannot be counted.
+  bool fill(kernels::attention_warp_space& space, i64 row_tiles, i64 batches, i64 units) const {
+    if (row_tiles * at_once > most_of_warp_groups / turns) return false;
+    space.group = divider_by(rows_of_position);
+    space.at_once = divider_by(at_once);
+    space.tiles_at_once = divider_by(row_tiles * at_once);
+    space.row_tiles = static_cast<u32>(row_tiles);
+    space.batches = static_cast<u32>(batches * sharers);
+    space.tiles = static_cast<u32>(turns * row_tiles * at_once);
+    space.sharers = divider_by(sharers);
+    space.turns = static_cast<u32>(turns);
+    space.admits = space.tiles <= units;
+    return true;
+  }
+};
+
 /// Attention of T (bf16 or f16), with a mask of T or bool if any; operands and mask as the kernels
 /// of SIMT devices take them.
 template <class S, class T, class Out, class Mask>
@@ -90,45 +173,29 @@ class warp_group_attention {
     if (units == 0 || space.keys == 0 || !is_mapped(q, space.group, space.queries) ||
         !is_mapped(k, 1, space.keys) || !is_mapped(v, 1, space.keys) || !is_mask_mapped())
       return false;
-    return by_tile(attention_tile_of(numbers::warp_group_tiles,
-                                     kernels::max_of(space.head_size, space.value_size), space.keys,
-                                     space.diagonal < space.keys, is_masked),
-                   units, tile_indices{});
+    return by_attention_tile<device, is_masked>(
+        attention_tile_of(numbers::warp_group_tiles,
+                          kernels::max_of(space.head_size, space.value_size), space.keys,
+                          space.diagonal < space.keys, is_masked),
+        [&]<class Tile>(i64 least_tiles) { return start<Tile>(units, least_tiles); });
   }
 
  private:
-  static constexpr const auto& tiles = numbers::warp_group_tiles;
   static constexpr bool is_masked = !std::is_same_v<Mask, kernels::no_mask>;
   using element = element_of_mask<Mask>;
-  using tile_indices = std::make_index_sequence<std::size(tiles)>;
-  template <std::size_t K>
-  using tile_at = kernels::attention_warp_tile<tiles[K].size, tiles[K].keys, tiles[K].consumers,
-                                               tiles[K].stages, tiles[K].streams>;
-  /// Limits of 32-bit counts, and of strides of a map.
-  static constexpr i64 most = i64{1} << 28, most_stride = i64{1} << 38;
 
   i64 outer() const { return space.rank > 1 ? space.sizes[0] : 1; }
   i64 inner() const { return space.rank > 0 ? space.sizes[space.rank - 1] : 1; }
 
-  static bool is_stride(i64 stride, i64 size) {
-    return size == 1 || (stride > 0 && stride < most_stride);
-  }
   /// Whether the copy engine takes an operand, whose lines are vector-aligned.
   bool is_mapped(const kernels::decode_arg<const T>& x, i64 heads, i64 positions) const {
-    return is_stride(x.outer, outer()) && is_stride(x.inner, inner()) && is_stride(x.head, heads) &&
-           is_stride(x.position, positions);
+    return is_map_stride(x.outer, outer()) && is_map_stride(x.inner, inner()) &&
+           is_map_stride(x.head, heads) && is_map_stride(x.position, positions);
   }
-  /// The map of data of such sizes and strides, by boxes with lines of so many bytes. What has size
-  /// 1 may have any stride.
   template <class E, std::size_t Rank>
   tensor_map map_of(const E* data, const i64 (&sizes)[Rank], const i64 (&strides)[Rank],
                     const i64 (&box)[Rank], i64 line) const {
-    i64 taken[Rank];
-    for (std::size_t d = 0; d < Rank; ++d)
-      taken[d] = sizes[d] == 1 && d + 1 < Rank ? i64{kernels::vec_size<E>} : strides[d];
-    return tensor_map_of(
-        stream, tensor_view<const E, device>(data, int_list(sizes, Rank), int_list(taken, Rank)),
-        box, static_cast<box_swizzle>(line / 16));
+    return attention_map(stream, data, sizes, strides, box, line);
   }
 
   /// Whether it takes the mask, along some dimensions of which strides may be 0.
@@ -136,7 +203,7 @@ class warp_group_attention {
     if constexpr (is_masked) {
       constexpr i64 width = 16 / i64{sizeof(element)};
       const auto is_taken = [](i64 stride) {
-        return stride >= 0 && stride < most_stride && stride % width == 0;
+        return stride >= 0 && stride < most_map_stride && stride % width == 0;
       };
       return mask.element == 1 && kernels::is_vec_aligned<width>(mask.data) &&
              is_taken(mask.outer) && is_taken(mask.inner) && is_taken(mask.head) &&
@@ -170,52 +237,28 @@ class warp_group_attention {
     }
   }
 
-  template <std::size_t... K>
-  bool by_tile(std::size_t chosen, i64 units, std::index_sequence<K...>) const {
-    const auto starts = [&]<std::size_t Tile>(std::integral_constant<std::size_t, Tile>) {
-      if constexpr (tiles[Tile].is_masked == is_masked)
-        return Tile == chosen && start<tile_at<Tile>>(units, tiles[Tile].least_tiles);
-      else
-        return false;
-    };
-    return (starts(std::integral_constant<std::size_t, K>{}) || ...);
-  }
-
   template <class Tile>
   bool start(i64 units, i64 least_tiles) const {
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
-    // Heads that share keys are rows of a tile where that has whole positions; else batches.
-    const i64 rows_of_position = Tile::m % space.group == 0 ? space.group : 1;
-    const i64 sharers = space.group / rows_of_position;
+    const attention_sharing<Tile> shared(
+        space.group, space.batches,
+        space.keys * (space.head_size + space.value_size) * i64{sizeof(T)}, numbers::prefill_bytes);
+    const i64 rows_of_position = shared.rows_of_position;
     const i64 rows = rows_of_position * space.queries;
     const i64 row_tiles = kernels::ceil_div(rows, i64{Tile::m});
-    const i64 bytes =
-        kernels::max_of(i64{1}, space.keys * (space.head_size + space.value_size) * i64{sizeof(T)});
-    const i64 turns = kernels::ceil_div(
-        space.batches,
-        kernels::max_of(i64{1}, kernels::min_of(space.batches, numbers::prefill_bytes / bytes)));
-    const i64 at_once = kernels::ceil_div(space.batches, turns) * sharers;
-    if (row_tiles * at_once > most / turns || row_tiles * space.batches * sharers < least_tiles)
-      return false;
     kernels::attention_warp_space many{};
+    if (row_tiles * space.batches * shared.sharers < least_tiles ||
+        !shared.fill(many, row_tiles, space.batches, units))
+      return false;
     many.keys = narrow(space.keys);
     many.head_size = narrow(space.head_size);
     many.value_size = narrow(space.value_size);
     many.rows = narrow(rows);
     many.diagonal = narrow(space.diagonal);
     many.scale = scale;
-    many.group = divider_by(rows_of_position);
     many.heads = divider_by(inner());
-    many.at_once = divider_by(at_once);
-    many.tiles_at_once = divider_by(row_tiles * at_once);
-    many.row_tiles = static_cast<u32>(row_tiles);
-    many.batches = static_cast<u32>(space.batches * sharers);
-    many.tiles = static_cast<u32>(turns * row_tiles * at_once);
     constexpr int width = sizeof(Out) == 2 ? 8 : 2;
     many.is_out_aligned = are_vec_aligned<width>(out, space.value_size);
-    many.sharers = divider_by(sharers);
-    many.turns = static_cast<u32>(turns);
-    many.admits = many.tiles <= units;
 
     const i64 last[] = {space.group, space.queries, q.head, q.position};
     const bool shares = rows_of_position > 1;

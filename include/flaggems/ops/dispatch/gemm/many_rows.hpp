@@ -38,7 +38,8 @@ void multiply_many_rows(const S& stream, gemm_call<A, B, Out, Added>& call, cons
   if constexpr (tiles::has_tiles && is_multiplied_along<A>) {
     const kernels::gemm_space& s = call.space;
     const f64 work = f64(s.m) * f64(s.n) * f64(s.k);
-    if (s.k > 0 && work >= tuning<families::gemm, device>::work_to_align) {
+    if (s.k > 0 && work >= tuning<families::gemm, device>::work_to_align &&
+        has_matrix_units(stream)) {
       align_operand(call.config.op, stream, s, call.a, s.m, copy_a);
       align_operand(call.config.op, stream, s, call.b, s.n, copy_b);
     }

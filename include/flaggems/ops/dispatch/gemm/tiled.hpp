@@ -5,8 +5,6 @@
 // where they take the elements, else in registers (register_tiles.hpp); tiles, and split-K.
 #pragma once
 
-#include <flaggems/detail/atomic.hpp>
-#include <flaggems/device/pools.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernel/block/simt/machine.hpp>
 #include <flaggems/kernel/family/gemm/simt/register_tiles.hpp>
@@ -23,18 +21,6 @@ namespace flaggems::detail {
 template <class A, class B, class Out, class Added>
 struct gemm_call;
 
-/// Bytes of a block's local memory on a device, asked for once.
-template <class Device>
-i64 block_memory_of(int device) {
-  static atomic<i64> known[max_devices];
-  i64 bytes = known[device].load(memory_order::relaxed);
-  if (bytes == 0) {
-    bytes = Device::properties(device).shared_memory_per_block;
-    known[device].store(bytes, memory_order::relaxed);
-  }
-  return bytes;
-}
-
 template <class S, class A, class B, class Out, class Added>
 class tiled_product {
  public:
@@ -45,15 +31,20 @@ class tiled_product {
   using stored = typename call_type::stored;
   using bias = typename call_type::kernel_bias;
   using first = typename call_type::kernel_first;
-  static constexpr bool has_tiles =
-      device::capabilities::matrix_units && std::is_same_v<A, B> && has_matrix_unit_type<S, A> &&
-      std::is_same_v<C, kernels::mma_sum<A>> && !call_type::has_prologue;
+  static constexpr bool has_tiles = std::is_same_v<A, B> && has_matrix_unit_type<S, A> &&
+                                    std::is_same_v<C, kernels::mma_sum<A>> &&
+                                    !call_type::has_prologue;
 
   tiled_product(const S& stream, call_type& call, const Added& aux)
       : stream_(stream), call_(call), aux_(aux), space_(call.space) {}
 
   void run() {
     if constexpr (has_tiles) {
+      if (!has_matrix_units(stream_)) {
+        report_candidate<unit>(call_.config.op, device::name, 0,
+                               "this device has no such matrix units");
+        return in_registers();
+      }
       const f64 work = f64(space_.m) * f64(space_.n) * f64(space_.k);
       const bool copies = work >= numbers::work_to_align;
       if (space_.k > 0 && space_.k <= most_terms &&
@@ -65,6 +56,7 @@ class tiled_product {
   }
 
  private:
+  using unit = matrix_unit_of<device, A>;
   static constexpr i64 most_terms = i64{1} << 30;  ///< which the kernel counts in 32 bits
 
   // ---- matrix units
@@ -121,10 +113,10 @@ class tiled_product {
   void tile_of(const kernels::gemm_arg<A>& a, const kernels::gemm_arg<B>& b) {
     constexpr gemm_tile t = numbers::tiles[Index];
     using tile = kernels::mma_tile<t.rows, t.columns, t.depth, t.stages, t.warp_rows,
-                                   t.warp_columns, t.blocks>;
-    using kernel = kernels::gemm_tiles<B, stored, bias, tile, MajorA, MajorB>;
+                                   t.warp_columns, t.blocks, unit::lanes>;
+    using kernel = kernels::gemm_tiles<B, stored, bias, tile, MajorA, MajorB, unit>;
     start<kernel>(t.rows, t.columns, kernel::depth, t.blocks, tile::threads,
-                  scratch_bytes<typename kernel::words>(kernel::all), a, b);
+                  scratch_bytes<typename kernel::words>(kernel::vectors), a, b);
   }
 
   // ---- registers

@@ -52,7 +52,11 @@ struct mask_element<attention_mask_boxes<M>> {
 
 /// A prefill problem whose batches are those of the operands and, of heads that share keys, those
 /// that are no rows of one tile.
+struct attention_unit;
 struct attention_warp_space : prefill_space {
+  using unit_type = attention_unit;
+  /// Whether a tile of keys may have those of another sequence behind.
+  static constexpr bool has_sequences = false;
   divider sharers;  // heads of a batch of the operands, which are batches here
   u32 turns;        // how often `at_once` batches begin
   bool admits;      // the next launch, early
@@ -88,6 +92,9 @@ struct attention_unit {
   i32 head = 0, first = 0, last = 0;
   i32 count = 0, whole = 0;  // tiles of keys, and those of them that each row sees all keys of
   bool exists = false;
+  // The first position and key among the rows of the operands, and the place among their batches.
+  static constexpr i32 query_at = 0, key_at = 0;
+  FLAGGEMS_INLINE i32 outer() const { return static_cast<i32>(place.outer); }
 
   FLAGGEMS_INLINE attention_unit(const attention_warp_space& space, u32 index, int rows, int keys)
       : place(space, 0) {
@@ -106,6 +113,9 @@ struct attention_unit {
     prefill_query q(space, min_of(row, last));
     q.head += head;
     return q;
+  }
+  FLAGGEMS_INLINE i32 seen(const attention_warp_space& space, i32 row) const {
+    return query(space, row).seen(space);
   }
 };
 

@@ -12,13 +12,13 @@
 namespace flaggems::kernels {
 
 /// A thread of such attention.
-template <class Block, class T, class Out, class Mask, class Logs, class Tile>
+template <class Block, class Space, class T, class Out, class Mask, class Logs, class Tile>
 class attention_by_warp_groups {
  public:
-  FLAGGEMS_INLINE attention_by_warp_groups(Block& block, const attention_warp_space& space,
-                                           const tensor_map& q, const tensor_map& k,
-                                           const tensor_map& v, const Mask& mask,
-                                           const decode_arg<Out>& out, const Logs& logs)
+  FLAGGEMS_INLINE attention_by_warp_groups(Block& block, const Space& space, const tensor_map& q,
+                                           const tensor_map& k, const tensor_map& v,
+                                           const Mask& mask, const decode_arg<Out>& out,
+                                           const Logs& logs)
       : block_(block),
         unit_(block.machine()),
         space_(space),
@@ -58,6 +58,7 @@ class attention_by_warp_groups {
 
  private:
   using unit_type = warp_group_unit<typename Block::machine_type>;
+  using work = typename Space::unit_type;
   static constexpr int d = Tile::d, n = Tile::n, m = Tile::m, stages = Tile::stages;
   static constexpr bool is_masked = !is_same<Mask, no_mask>;
   using position = pipeline_position<stages>;
@@ -84,12 +85,12 @@ class attention_by_warp_groups {
   static constexpr u32 of_values = stages, of_queries = 2 * stages;
 
   /// The block's next unit, which does not exist after the last one.
-  FLAGGEMS_INLINE attention_unit next_unit(u32& round) const {
+  FLAGGEMS_INLINE work next_unit(u32& round) const {
     const u32 block = static_cast<u32>(block_.cluster()),
               blocks = static_cast<u32>(block_.clusters());
     for (;;) {
       const u32 index = attention_warp_space::unit_of(round++, block, blocks);
-      const attention_unit u(space_, index, m, n);
+      const work u(space_, index, m, n);
       if (u.exists || index >= space_.tiles) return u;
     }
   }
@@ -104,13 +105,12 @@ class attention_by_warp_groups {
       unit_.load_box(to + b * rows * 128, map, first, bar);
     }
   }
-  FLAGGEMS_INLINE void load_tile(const tensor_map& map, u32 to, u32 slot, const attention_unit& u,
+  FLAGGEMS_INLINE void load_tile(const tensor_map& map, u32 to, u32 slot, const work& u,
                                  i32 tile) const {
-    load<4>(to, map,
-            {{0, tile * n, static_cast<i32>(u.place.inner), static_cast<i32>(u.place.outer)}}, n,
+    load<4>(to, map, {{0, u.key_at + tile * n, static_cast<i32>(u.place.inner), u.outer()}}, n,
             full(slot));
   }
-  FLAGGEMS_INLINE void load_keys(position& at, const attention_unit& u, i32 tile) const {
+  FLAGGEMS_INLINE void load_keys(position& at, const work& u, i32 tile) const {
     unit_.wait(empty(at.stage), at.phase ^ 1);
     unit_.expect(full(at.stage), Tile::kv_bytes + m * n * mask_bytes);
     load_tile(k_, keys_at(at.stage), at.stage, u, tile);
@@ -129,22 +129,22 @@ class attention_by_warp_groups {
     }
     at.next();
   }
-  FLAGGEMS_INLINE void load_values(position& at, const attention_unit& u, i32 tile) const {
+  FLAGGEMS_INLINE void load_values(position& at, const work& u, i32 tile) const {
     unit_.wait(empty(of_values + at.stage), at.phase ^ 1);
     unit_.expect(full(of_values + at.stage), Tile::kv_bytes);
     load_tile(v_, values_at(at.stage), of_values + at.stage, u, tile);
     at.next();
   }
-  FLAGGEMS_INLINE i32 position_of(const attention_unit& u) const {
+  FLAGGEMS_INLINE i32 position_of(const work& u) const {
     return static_cast<i32>(space_.group.quotient(static_cast<u32>(u.first)));
   }
-  FLAGGEMS_INLINE void load_queries(const q_position& at, const attention_unit& u) const {
+  FLAGGEMS_INLINE void load_queries(const q_position& at, const work& u) const {
     const u32 slot = of_queries + at.stage, to = base_ + at.stage * Tile::q_bytes;
-    const i32 outer = static_cast<i32>(u.place.outer), inner = static_cast<i32>(u.place.inner);
+    const i32 outer = u.outer(), inner = static_cast<i32>(u.place.inner);
     unit_.wait(empty(slot), at.phase ^ 1);
     unit_.expect(full(slot), Tile::q_bytes);
     // Rows of a tile are positions of a head, or all heads of fewer positions.
-    const i32 row = position_of(u);
+    const i32 row = u.query_at + position_of(u);
     if (space_.group.divisor == 1)
       load<5>(to, q_, {{0, row, u.head, inner, outer}}, m, full(slot));
     else
@@ -156,9 +156,9 @@ class attention_by_warp_groups {
     position k_at, v_at;
     q_position q_at;
     u32 round = 0;
-    attention_unit before = next_unit(round);
+    work before = next_unit(round);
     bool is_due = false;  // the values of the last tile of `before`
-    for (attention_unit u = before; u.exists; u = next_unit(round)) {
+    for (work u = before; u.exists; u = next_unit(round)) {
       if (!Tile::streams && is_due) load_values(v_at, before, 0);
       load_queries(q_at, u);
       q_at.next();
@@ -349,17 +349,16 @@ class attention_by_warp_groups {
     at.v.next();
   }
   /// The rows of a unit, before its first tile.
-  FLAGGEMS_INLINE rows_type rows_of(const attention_unit& u) const {
+  FLAGGEMS_INLINE rows_type rows_of(const work& u) const {
     rows_type x;
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < 2; ++r)
-      x.left[r] =
-          u.query(space_, u.first + row_in_tile() + 8 * r).seen(space_) - u.count * n - column();
+      x.left[r] = u.seen(space_, u.first + row_in_tile() + 8 * r) - u.count * n - column();
     return x;
   }
   /// The first weights of a unit.
   FLAGGEMS_INLINE void begin(scores_type& s, weights_type& p, rows_type& x, places& at,
-                             const attention_unit& u) const {
+                             const work& u) const {
     unit_.wait(full(at.k.stage), at.k.phase);
     unit_.wait(full(of_queries + at.q.stage), at.q.phase);
     unit_.hold(s);
@@ -380,6 +379,43 @@ class attention_by_warp_groups {
     pack(p, s);
   }
 
+  /// Values of another sequence, behind those of a unit's last tile, become 0: numbers times their
+  /// weights of 0 might be none.
+  FLAGGEMS_INLINE void clear_values(const places& at, const work& u) const {
+    const u32 kept = static_cast<u32>(u.keys - (u.count - 1) * n);
+    if (kept >= n) return;
+    unit_.wait(full(of_values + at.v.stage), at.v.phase);
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (u32 b = 0; b < Tile::boxes; ++b)
+      for (u32 i = kept * 8 + thread_ - 128; i < n * 8; i += 128 * Tile::consumers)
+        unit_.write(values_at(at.v.stage) + b * (n * 128) + i * 16, vec<u32, 4>{});
+    unit_.fence_writes();
+    unit_.sync_named(1 + Tile::consumers, 128 * Tile::consumers);
+  }
+
+  /// Whether none of the warp group's rows exists. (By a shuffle, from which compilers know that a
+  /// warp does not diverge: elsewhere addresses are no longer in uniform registers.)
+  FLAGGEMS_INLINE bool is_idle(const work& u) const {
+    const i32 group = static_cast<i32>(block_.machine().shuffle_from(thread_ / 128, 0)) - 1;
+    return u.first + group * 64 > u.last;
+  }
+  /// Passes over a unit.
+  FLAGGEMS_INLINE void pass(places& at, const work& u) const {
+    if constexpr (Space::has_sequences) clear_values(at, u);
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (i32 t = 0; t < u.count; ++t) {
+      unit_.wait(full(at.k.stage), at.k.phase);
+      release(at.k.stage);
+      at.k.next();
+      unit_.wait(full(of_values + at.v.stage), at.v.phase);
+      release(of_values + at.v.stage);
+      at.v.next();
+    }
+    unit_.wait(full(of_queries + at.q.stage), at.q.phase);
+    release(of_queries + at.q.stage);
+    at.q.next();
+  }
+
   FLAGGEMS_INLINE void consume() const {
     places at;
     scores_type s;
@@ -388,18 +424,24 @@ class attention_by_warp_groups {
     rows_type x;
     u32 round = 0;
     bool has_begun = false;
-    for (attention_unit u = next_unit(round); u.exists;) {
+    for (work u = next_unit(round); u.exists;) {
+      if (is_idle(u)) {
+        pass(at, u);
+        u = next_unit(round);
+        continue;
+      }
       if (!has_begun) {
         x = rows_of(u);
         begin(s, p, x, at, u);
       }
+      if constexpr (Space::has_sequences) clear_values(at, u);
       i32 adds = 0, tile = u.count - 2;
       for (; tile >= u.whole; --tile, adds = 1) step<true, false>(s, o, p, x, at, adds);
       for (; tile >= 0; --tile, adds = 1) step<false, false>(s, o, p, x, at, adds);
       release(of_queries + at.q.stage);
       at.q.next();
-      const attention_unit next = next_unit(round);
-      has_begun = Tile::streams && next.exists;
+      const work next = next_unit(round);
+      has_begun = Tile::streams && next.exists && !is_idle(next);
       if (has_begun) {
         rows_type y = rows_of(next);
         unit_.wait(full(of_queries + at.q.stage), at.q.phase);
@@ -422,8 +464,7 @@ class attention_by_warp_groups {
   }
 
   /// Stores a unit's rows.
-  FLAGGEMS_INLINE void store(const sums_type& o, const rows_type& x,
-                             const attention_unit& u) const {
+  FLAGGEMS_INLINE void store(const sums_type& o, const rows_type& x, const work& u) const {
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < 2; ++r) {
       f32 sum = x.total[r];
@@ -445,7 +486,7 @@ class attention_by_warp_groups {
 
   Block& block_;
   unit_type unit_;
-  const attention_warp_space& space_;
+  const Space& space_;
   const tensor_map &q_, &k_, &v_;
   const Mask& mask_;
   const decode_arg<Out>& out_;
@@ -466,13 +507,13 @@ struct attention_warp_groups {
   static constexpr int min_blocks = 1, most_scratch = Tile::scratch(mask_element<Mask>::bytes);
   static constexpr bool awaits_earlier = true;
 
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const attention_warp_space& space,
-                                  const tensor_map& q, const tensor_map& k, const tensor_map& v,
-                                  const Mask& mask, const decode_arg<Out>& out, const Logs& logs) {
+  template <class Block, class Space>
+  FLAGGEMS_INLINE static void run(Block& block, const Space& space, const tensor_map& q,
+                                  const tensor_map& k, const tensor_map& v, const Mask& mask,
+                                  const decode_arg<Out>& out, const Logs& logs) {
     if constexpr (warp_group_unit<typename Block::machine_type>::exists)
-      attention_by_warp_groups<Block, T, Out, Mask, Logs, Tile>(block, space, q, k, v, mask, out,
-                                                                logs)
+      attention_by_warp_groups<Block, Space, T, Out, Mask, Logs, Tile>(block, space, q, k, v, mask,
+                                                                       out, logs)
           .run();
   }
 };

@@ -1,22 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of elements of 16 and 8 bits on SIMT devices with matrix units: mma of 32
-// threads, from block-local memory that asynchronous copies fill some steps ahead.
+// Matrix products on SIMT devices with matrix units, from block-local memory that is filled some
+// steps ahead.
 #pragma once
 
-#include <flaggems/kernel/block/simt/mma.hpp>
+#include <flaggems/kernel/block/simt/matrix_units.hpp>
+#include <flaggems/kernel/family/gemm/simt/register_loader.hpp>
 #include <flaggems/kernel/family/gemm/simt/results.hpp>
 
 namespace flaggems::kernels {
 
 /// A block's tile: Rows x Columns results, 2 * Depth bytes of terms a step, Stages steps in
-/// block-local memory, WarpRows x WarpColumns warps.
-template <int Rows, int Columns, int Depth, int Stages, int WarpRows, int WarpColumns, int Blocks>
+/// block-local memory, WarpRows x WarpColumns warps of the unit's lanes.
+template <int Rows, int Columns, int Depth, int Stages, int WarpRows, int WarpColumns, int Blocks,
+          int Lanes = 32>
 struct mma_tile {
   static constexpr int rows = Rows, columns = Columns, depth = Depth, stages = Stages;
   static constexpr int warp_rows = WarpRows, warp_columns = WarpColumns;
-  static constexpr int threads = 32 * WarpRows * WarpColumns;
+  static constexpr int lanes = Lanes, threads = Lanes * WarpRows * WarpColumns;
   static constexpr int blocks = Blocks;  // resident at once, which bounds registers
 };
 
@@ -62,6 +64,15 @@ class tile_loader {
     from_ += hop_;
     (along ? left_ : rows_left_) -= Depth;
   }
+  /// Nothing: asynchronous copies reach their slot by themselves.
+  template <class Block>
+  FLAGGEMS_INLINE void store(const Block&,
+                             const typename Block::template scratch_type<words>&) const {}
+  /// Waits until all loads but the last Left of each thread have ended.
+  template <int Left, class Block>
+  FLAGGEMS_INLINE static void wait(const Block& block) {
+    block.template wait_copies<Left>();
+  }
   /// Fetches lines [first + 16 * j, + 16) and 32 bytes of terms, the q-th, of a box as operand of
   /// mma; `first` is a multiple of 16.
   template <bool IsFirst, class Block>
@@ -96,38 +107,51 @@ class tile_loader {
   int to_;
 };
 
-/// out = alpha * a * b^T + bias, of T of 16 or 8 bits, in tiles.
-template <class T, class Out, class Bias, class Tile, major A, major B>
+/// What loads operands for a unit.
+template <class Unit, class T, major Major, int Lines, int Depth, int Threads>
+using unit_loader =
+    conditional<Unit::takes_loaded_tiles, tile_loader<T, Major, Lines, Depth, Threads>,
+                register_loader<Unit, T, Major, Lines, Depth, Threads>>;
+
+/// out = alpha * a * b^T + bias in tiles, which Unit multiplies.
+template <class T, class Out, class Bias, class Tile, major A, major B, class Unit = mma_unit<T>>
 struct gemm_tiles {
   using words = vec<u32, 4>;
   using C = mma_sum<T>;
   static constexpr int depth = Tile::depth * 2 / static_cast<int>(sizeof(T));  // terms of a step
-  using a_loader = tile_loader<T, A, Tile::rows, depth, Tile::threads>;
-  using b_loader = tile_loader<T, B, Tile::columns, depth, Tile::threads>;
-  static constexpr int max_threads = Tile::threads, min_blocks = Tile::blocks;
+  using a_loader = unit_loader<Unit, T, A, Tile::rows, depth, Tile::threads>;
+  using b_loader = unit_loader<Unit, T, B, Tile::columns, depth, Tile::threads>;
+  static constexpr int max_threads = Tile::threads, exact_threads = max_threads;
+  static constexpr int min_blocks = Tile::blocks;
   static constexpr int rows = Tile::rows / Tile::warp_rows;  // of a warp
   static constexpr int columns = Tile::columns / Tile::warp_columns;
   static constexpr int high = rows / 16, wide = columns / 16;  // in 16 x 16 results
+  static constexpr int halves = 16 / Unit::columns;  // that the unit takes of each of these
+  static constexpr int pieces = wide * halves;
   static constexpr int stage = a_loader::size + b_loader::size, all = Tile::stages * stage;
   static constexpr int pitch =
       Tile::columns + 8;  // of sums in block-local memory, without conflicts
   static constexpr int together = max_of(vec_size<Out>, 4) > 8 ? 8 : max_of(vec_size<Out>, 4);
-  static constexpr int most_scratch = all * 16;
-  static_assert(rows % 16 == 0 && columns % 16 == 0 && Tile::stages > 2);
-  static_assert(16 * Tile::warp_rows * pitch * 4 <= most_scratch);
+  /// Vectors of block-local memory: for steps, then for 16 rows of each warp's sums.
+  static constexpr int vectors =
+      max_of(all, 16 * Tile::warp_rows * pitch * static_cast<int>(sizeof(C)) / 16);
+  static constexpr int most_scratch = vectors * 16;
+  static_assert(rows % 16 == 0 && columns % 16 == 0 && Tile::stages > 1);
+  static_assert(Tile::lanes == Unit::lanes && Tile::depth % 32 == 0);
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
                                   const gemm_arg<T>& b, const gemm_out<Out, C>& out,
                                   const Bias& bias, const sum_parts<C>& parts) {
-    const auto stages = block.template scratch<words>(all);
-    const int warp = block.thread() / 32, warp_row = warp / Tile::warp_columns;
+    const auto stages = block.template scratch<words>(vectors);
+    const int warp = block.thread() / Unit::lanes, warp_row = warp / Tile::warp_columns;
     const int row = warp_row * rows, column = warp % Tile::warp_columns * columns;
     block.for_each_tile(space.tiles() * parts.count, [&](i64 index) FLAGGEMS_LAMBDA {
       const tile_part unit = tile_part::of(space, parts, index);
-      C sums[high][2 * wide][4];
+      C sums[high][pieces][Unit::sums];
       FLAGGEMS_SIMT_UNROLL
-      for (int e = 0; e < high * wide * 8; ++e) sums[e / (8 * wide)][e / 4 % (2 * wide)][e % 4] = 0;
+      for (int e = 0; e < high * pieces * Unit::sums; ++e)
+        sums[e / (pieces * Unit::sums)][e / Unit::sums % pieces][e % Unit::sums] = 0;
       multiply(block, stages, space, a, b, unit, row, column, sums);
       store(block, stages, unit, row, column, sums,
             tile_results<Out, C, Bias, together>(space, out, bias, parts, unit));
@@ -139,7 +163,7 @@ struct gemm_tiles {
   FLAGGEMS_INLINE static void multiply(const Block& block, const Stages& stages,
                                        const gemm_space& space, const gemm_arg<T>& a,
                                        const gemm_arg<T>& b, const tile_part& unit, int row,
-                                       int column, C (&sums)[high][2 * wide][4]) {
+                                       int column, C (&sums)[high][pieces][Unit::sums]) {
     a_loader next_a(block.thread(), operand_of(space, a, unit.batch), a, space.m, unit.i,
                     unit.begin, unit.end);
     b_loader next_b(block.thread(), operand_of(space, b, unit.batch), b, space.n, unit.j,
@@ -158,7 +182,8 @@ struct gemm_tiles {
       block.commit_copies();
     };
     constexpr int quarters = Tile::depth / 16;
-    u32 x[2][high][4], y[2][wide][4];  // of this quarter of a step and of the next
+    u32 x[2][high][Unit::words],
+        y[2][wide][Unit::words];  // of this quarter of a step and of the next
     const auto fetch_a = [&](int i, int q) FLAGGEMS_LAMBDA {
       a_loader::template fetch<true>(block, stages, read, row, i, q, x[q % 2][i]);
     };
@@ -166,9 +191,14 @@ struct gemm_tiles {
       b_loader::template fetch<false>(block, stages, read + a_loader::size, column, j, q,
                                       y[q % 2][j]);
     };
+    const auto store_loads = [&]() FLAGGEMS_LAMBDA {
+      if (left < 0) return;  // nothing was loaded
+      next_a.store(block, stages);
+      next_b.store(block, stages);
+    };
     FLAGGEMS_SIMT_UNROLL
-    for (int s = 1; s < Tile::stages; ++s) load();
-    block.template wait_copies<Tile::stages - 2>();
+    for (int s = 1; s < Tile::stages; ++s) load(), store_loads();
+    a_loader::template wait<Tile::stages - 2>(block);
     block.sync();
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < high; ++i) fetch_a(i, 0);
@@ -179,7 +209,8 @@ struct gemm_tiles {
       for (int q = 0; q < quarters; ++q) {
         const bool more = q + 1 < quarters || step + 1 < steps;
         if (q + 1 == quarters) {
-          block.template wait_copies<Tile::stages - 2>();
+          store_loads();
+          a_loader::template wait<Tile::stages - 2>(block);
           block.sync();
           advance(read);
         }
@@ -190,36 +221,46 @@ struct gemm_tiles {
           if (more && i < high) fetch_a(i, (q + 1) % quarters);
           if (i < high) {
             FLAGGEMS_SIMT_UNROLL
-            for (int e = 0; e < 2 * wide; ++e) {
-              const int j = i % 2 != 0 ? 2 * wide - 1 - e : e;  // back and forth: operands repeat
-              const u32 right[2] = {y[q % 2][j / 2][j % 2 * 2], y[q % 2][j / 2][j % 2 * 2 + 1]};
-              block.template multiply_tiles<T>(sums[i][j], x[q % 2][i], right);
+            for (int e = 0; e < pieces; ++e) {
+              // Back and forth: operands repeat.
+              const int j = i % 2 != 0 ? pieces - 1 - e : e;
+              Unit::multiply(block, sums[i][j], x[q % 2][i], y[q % 2][j / halves], j % halves);
             }
           }
         }
       }
     }
-    block.template wait_copies<0>();
+    a_loader::template wait<0>(block);
     block.sync();
   }
 
   /// 16 rows of each warp at a time through block-local memory, so that threads have neighbours.
   template <class Block, class Stages, class Results>
   FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
-                                    int row, int column, const C (&sums)[high][2 * wide][4],
+                                    int row, int column, const C (&sums)[high][pieces][Unit::sums],
                                     const Results& results) {
-    using pair = vec<C, 2>;
-    const auto found = stages.template as<pair>();
-    const int lane = block.thread() % 32, g = lane / 4, t = lane % 4;
-    const int first = (row / rows * 16 + g) * (pitch / 2) + column / 2 + t;
+    constexpr int adjacent = Unit::together, each = Unit::sums / Unit::own_rows;  // of a row
+    using group = vec<C, adjacent>;
+    const auto found = stages.template as<group>();
+    const int lane = block.thread() % Unit::lanes;
+    const int first = (row / rows * 16 + Unit::row(lane)) * (pitch / adjacent) + column / adjacent +
+                      Unit::column(lane) / adjacent;
     constexpr int groups = Tile::columns / together, count = 16 * Tile::warp_rows * groups;
-    const auto rows_found = stages.template as<vec<C, 4>>();
+    constexpr int width = min_of(4, vec_size<C>);
+    const auto rows_found = stages.template as<vec<C, width>>();
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < high; ++i) {
       FLAGGEMS_SIMT_UNROLL
-      for (int j = 0; j < 2 * wide; ++j) {
-        found.write(first + 4 * j, pair{{sums[i][j][0], sums[i][j][1]}});
-        found.write(first + 4 * j + 8 * (pitch / 2), pair{{sums[i][j][2], sums[i][j][3]}});
+      for (int j = 0; j < pieces; ++j) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int e = 0; e < Unit::sums; e += adjacent) {
+          group some;
+          FLAGGEMS_SIMT_UNROLL
+          for (int g = 0; g < adjacent; ++g) some.at[g] = sums[i][j][e + g];
+          found.write(first + (j * Unit::columns + e % each * Unit::step) / adjacent +
+                          e / each * Unit::row_step * (pitch / adjacent),
+                      some);
+        }
       }
       block.sync();
       FLAGGEMS_SIMT_NO_UNROLL
@@ -227,9 +268,9 @@ struct gemm_tiles {
         const int r = e / groups, c = e % groups * together;
         C some[together];
         FLAGGEMS_SIMT_UNROLL
-        for (int f = 0; f < together; f += 4) {
-          const vec<C, 4> x = rows_found.read((r * pitch + c + f) / 4);
-          for (int h = 0; h < 4; ++h) some[f + h] = x.at[h];
+        for (int f = 0; f < together; f += width) {
+          const vec<C, width> x = rows_found.read((r * pitch + c + f) / width);
+          for (int h = 0; h < width; ++h) some[f + h] = x.at[h];
         }
         results.store(r / 16 * rows + i * 16 + r % 16, unit.j + c, some);
       }
