@@ -45,6 +45,9 @@ const entry mm_by_warps("mm_by_warps", [](const call& c) {
   fg::bf16* const out = nullptr;
   fg::mm(fg::stream_ref<cuda_of_warps>(c.on.handle()), view(in, 0), view(in, 1), view(out, 2));
 });
+const entry mm_f16("mm_f16", [](const call& c) {
+  fg::mm(c.on, c.view<const fg::f16>(0), c.view<const fg::f16>(1), c.view<fg::f16>(2));
+});
 const entry mm_tf32("mm_tf32", [](const call& c) {
   fg::mm(fg::allow_tf32(c.on), c.view<const fg::f32>(0), c.view<const fg::f32>(1),
          c.view<fg::f32>(2));

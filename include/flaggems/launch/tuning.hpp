@@ -101,6 +101,7 @@ template <class Device>
 struct default_tuning<families::index, Device, execution::vector_workers> {
   static constexpr i64 tile = 8192;     ///< elements: as of pointwise operators
   static constexpr i64 written = 1024;  ///< elements of a tile that is written at indices
+  static constexpr i64 widened = 8;     ///< times as many may be copied as are joined, not sorted
 };
 
 /// Reductions. What is the same input gives the same bits: nothing here may depend on the machine
