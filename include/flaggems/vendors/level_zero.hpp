@@ -220,7 +220,7 @@ struct level_zero : detail::simt_policies<32>,
   }
   static void* make_kernel(const char* op, int index, std::string_view image, int& most) {
     const device_guard<level_zero> guard(index);
-    const module_handle module =
+    auto* const module =
         load_module(image.data(), static_cast<i64>(image.size()));  // kept, as its kernel is
     void* const kernel = find_function(module, detail::entry_name);
     detail::ze::kernel_properties p;

@@ -81,8 +81,8 @@ struct vector_core_device {
     if (result != 0 && Library::no_memory(result)) return nullptr;
     if (result != 0) [[unlikely]]
       raise_result(op, function, result);
-    return reinterpret_cast<void*>(
-        address);  // NOLINT(performance-no-int-to-ptr): it may be a number
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it may be a number
+    return reinterpret_cast<void*>(address);
   }
   static void require_recorded(const recorded_event* from, const recorded_event* to) {
     check(from->recorded.load() && to->recorded.load(), errc::invalid_argument, "elapsed_ms",
