@@ -13,9 +13,9 @@ import triton_kernels as tk
 
 aten = torch.ops.aten
 F32, BF16 = torch.float32, torch.bfloat16
-F8, I8 = torch.float8_e4m3fn, torch.int8
-DTYPES = [F32, BF16, torch.int64, torch.bool, F8, I8, torch.int32]  # as operators/bridge.hpp numbers them
-NAMES = {F32: "f32", BF16: "bf16", F8: "f8", I8: "i8"}
+F8, I8, F64 = torch.float8_e4m3fn, torch.int8, torch.float64
+DTYPES = [F32, BF16, torch.int64, torch.bool, F8, I8, torch.int32, F64]  # as operators/bridge.hpp numbers them
+NAMES = {F32: "f32", BF16: "bf16", F8: "f8", I8: "i8", F64: "f64"}
 KIB, MIB = 2**10, 2**20
 
 

@@ -8,8 +8,9 @@
     bench/gpu/products.py --prepare 12        before that: fills NVRTC's cache, 12 processes at once
     bench/gpu/products.py --name h100         and writes bench/results/products-h100.txt
 
-bf16, and 8-bit integers and floats. NT: a is [m, k], b [n, k]; N and T say whether a is as it is and b transposed, as
-BLAS does. Scales: of tensors, of rows and columns, of blocks of 128; "fast" where sums may be the matrix unit's alone.
+bf16, f32 and f64 in full precision, and 8-bit integers and floats. NT: a is [m, k], b [n, k]; N and T say whether a is
+as it is and b transposed, as BLAS does. Scales: of tensors, of rows and columns, of blocks of 128; "fast" where sums may
+be the matrix unit's alone.
 """
 import argparse
 import datetime
@@ -29,6 +30,9 @@ SHAPES = ((64, 7168, 7168), (128, 576, 7168), (128, 2112, 7168), (128, 7168, 204
           (4096, 4096, 7168), (4096, 7168, 2048), (4096, 7168, 16384), (4096, 24576, 1536), (4096, 32768, 512),
           (4096, 1536, 24576), (4096, 512, 32768), (4096, 7168, 256), (7168, 4096, 16384), (8192, 8192, 512))
 LAYOUTS = ("NT", "NN", "TN", "TT")
+# In full precision, and of bf16 by warps alone, as before sm_90.
+FILLED = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (512, 4096, 4096),
+          (4096, 2112, 7168), (4096, 7168, 2048), (8192, 8192, 512))
 # Of 8 bits.
 SMALL = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (128, 7168, 16384),
          (512, 4096, 4096), (4096, 2112, 7168), (4096, 7168, 2048))
@@ -38,21 +42,26 @@ def products(cases, torch):
     import torch.nn.functional as F
     dtype = cases.BF16
 
-    def case(op, m, n, k, layout="NT", batch=(), operation="mm", added=None, reference=None, peer=None):
+    def case(op, m, n, k, layout="NT", batch=(), operation="mm", added=None, reference=None, peer=None, dtype=dtype):
         def make():
-            a = cases.random(*batch, *((m, k) if layout[0] == "N" else (k, m)))
-            b = cases.random(*batch, *((k, n) if layout[1] == "N" else (n, k)))
+            a = cases.random(*batch, *((m, k) if layout[0] == "N" else (k, m)), dtype=dtype)
+            b = cases.random(*batch, *((k, n) if layout[1] == "N" else (n, k)), dtype=dtype)
             a = a if layout[0] == "N" else a.mT
             b = b if layout[1] == "N" or operation.startswith("linear") else b.mT
-            return [a, b, *([cases.random(*added)] if added else []), cases.empty(*batch, m, n)]
-        size = math.prod(batch) * 2 * (m * k + n * k + m * n)
+            return [a, b, *([cases.random(*added)] if added else []), cases.empty(*batch, m, n, dtype=dtype)]
+        size = math.prod(batch) * cases.size_of(dtype) * (m * k + n * k + m * n)
         found = cases.Case("products", op, f"{cases.text(*batch, m, n, k)} {layout}", dtype, size, make, (operation, ()),
                            1, reference, {"torch": peer})
         found.operations = 2 * math.prod(batch) * m * n * k
         return found
 
-    def mm(m, n, k, layout):
-        return case("mm", m, n, k, layout, reference=torch.mm, peer=lambda a, b, o: torch.mm(a, b, out=o))
+    def mm(m, n, k, layout, op="mm", operation="mm", dtype=dtype):
+        found = case(op, m, n, k, layout, operation=operation, reference=torch.mm, dtype=dtype,
+                     peer=lambda a, b, o: torch.mm(a, b, out=o))
+        if dtype != cases.BF16:
+            found.exact = lambda t: float((t[2] - t[0].double() @ t[1].double()).norm() / t[2].double().norm()) < (
+                1e-5 if dtype == cases.F32 else 1e-13)
+        return found
 
     for size in SQUARES:
         for layout in LAYOUTS:
@@ -74,6 +83,13 @@ def products(cases, torch):
                    peer=lambda x, w, b, o: torch.ops.aten.gelu.out(torch.addmm(b, x, w.t()), out=o))
         yield case("addmm", m, n, k, operation="addmm", added=(m, n), reference=lambda a, b, c: torch.addmm(c, a, b),
                    peer=lambda a, b, c, o: torch.addmm(c, a, b, out=o))
+    for m, n, k in FILLED:
+        yield mm(m, n, k, "NT", "mm by mma.sync", "mm_by_warps")
+    for op, operation, dtype in (("mm f32", "mm", cases.F32), ("mm f64", "mm_f64", cases.F64)):
+        for m, n, k in FILLED:
+            yield mm(m, n, k, "NT", op, operation, dtype)
+        for layout in LAYOUTS[1:]:
+            yield mm(4096, 4096, 4096, layout, op, operation, dtype)
     yield from quantized(cases, torch)
 
 
