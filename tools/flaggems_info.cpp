@@ -12,6 +12,7 @@
 #include <flaggems/vendors/gcu.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/hygon.hpp>
+#include <flaggems/vendors/kunlun.hpp>
 #include <flaggems/vendors/level_zero.hpp>
 #include <flaggems/vendors/maca.hpp>
 #include <flaggems/vendors/mlu.hpp>
@@ -120,6 +121,7 @@ json everything() {
                     describe<flaggems::gcu>("Enflame's GCUs"),
                     describe<flaggems::ascend>("Huawei's Ascend NPUs"),
                     describe<flaggems::mlu>("Cambricon's MLUs"),
+                    describe<flaggems::kunlun>("Kunlunxin's XPUs"),
                     describe<flaggems::level_zero>("Intel's GPUs"),
                     describe<flaggems::opencl>("OpenCL devices that take LLVM's code"),
                     describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),

@@ -50,6 +50,7 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/fold.hpp>
 #include <flaggems/ops/forms.hpp>
 #include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/gated.hpp>
@@ -72,7 +73,9 @@
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/pad.hpp>
+#include <flaggems/ops/pad_backward.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/pool.hpp>
 #include <flaggems/ops/promotion.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
 #include <flaggems/ops/random.hpp>
@@ -93,6 +96,7 @@
 #include <flaggems/ops/topk.hpp>
 #include <flaggems/ops/triangle.hpp>
 #include <flaggems/ops/trigonometric.hpp>
+#include <flaggems/ops/upsample.hpp>
 #include <flaggems/ops/view_scatter.hpp>
 #include <flaggems/ops/views.hpp>
 #include <flaggems/tensor/any_view.hpp>

@@ -65,6 +65,7 @@ struct statistics;
 struct trigonometric;
 struct unary;
 struct views;
+struct window;
 }  // namespace flaggems::operator_families
 
 namespace of = flaggems::operator_families;
@@ -73,7 +74,8 @@ FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::a
                   of::arrange, of::attention, of::bitwise, of::comparison, of::copy, of::creation,
                   of::fused, of::gemm, of::index, of::loss, of::order, of::pointwise, of::random,
                   of::reduce, of::rounding, of::row, of::scan, of::scatter, of::special,
-                  of::statistics, of::trigonometric, of::unary, of::views, mine::family);
+                  of::statistics, of::trigonometric, of::unary, of::views, of::window,
+                  mine::family);
 
 namespace flaggems_test {
 namespace {

@@ -58,6 +58,13 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("dropout", "native_dropout"), "masked_scale"),
            **dict.fromkeys(("feature_dropout", "alpha_dropout", "feature_alpha_dropout"), "bernoulli"),
            "rrelu": "mul", "rrelu_with_noise": "mul",
+           **{f"avg_pool{n}d": "avg_pool" for n in (1, 2, 3)},
+           **{f"avg_pool{n}d_backward": "avg_pool_backward" for n in (2, 3)},
+           **{f"max_pool{n}d_{kind}": f"max_pool_{kind}" for n in (2, 3)
+              for kind in ("with_indices", "with_indices_backward")},
+           **{f"{kind}_pad{n}d_backward": "pad_backward" for n in (1, 2, 3) for kind in ("reflection", "replication")},
+           **{f"upsample_nearest{kind}{n}d{way}": f"upsample_nearest{way}" for n in (1, 2, 3)
+              for kind in ("", "_exact") for way in ("", "_backward")},
            "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
@@ -207,6 +214,7 @@ def other_names(root):
         bound = re.findall(r'FLAGGEMS_BIND\w*\(flaggems::(\w+),[^"\n]*"(\w+)[.(]', text)
         for other, name in re.findall(r"FLAGGEMS_PYTHON_LINES\((\w+), (\w+), \w+\)\n", text):
             bound += [(name, f"__{other}__"), (name, f"__i{other}__")]
+        bound += re.findall(r'FLAGGEMS_BIND\w*\(\(?flaggems::(\w+).*\.also\("(\w+)"\)', text)
         for name, other in bound:
             names = found.setdefault(name, [])
             if other.strip("_") != name.strip("_") \
@@ -257,7 +265,7 @@ def explicit_arguments(template, parameters):
     return f"<{', '.join(given)}>" if given else ""
 
 
-def function(text, result=r"(?:void|auto)", name=r"\w+"):
+def function(text, result=r"(?:void|auto|bool)", name=r"\w+"):
     """(name, name with explicit template arguments, parameters, result) of a declaration, or None
     if it is no function of such a name and result. The result is "" for void and a deduced one."""
     template = ""
@@ -336,6 +344,28 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
                          "i64 groups = 1",
                          ["{name}(stream, input, weight, bias, out{given})",
                           "{name}(stream, input, weight, bias = std::nullopt{given}) -> tensor"]),
+         "MEAN_POOL": ("int_list kernel_size, int_list stride = {}, int_list padding = {0}, bool ceil_mode = false, "
+                       "bool count_include_pad = true, std::optional<i64> divisor_override = {}",
+                       ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
+         "MEAN_POOL_BACKWARD": ("int_list kernel_size, int_list stride, int_list padding, bool ceil_mode, "
+                                "bool count_include_pad, std::optional<i64> divisor_override",
+                                ["{name}(stream, grad_output, x, grad_input{given})",
+                                 "{name}(stream, grad_output, x{given}) -> tensor"]),
+         "MAX_POOL": ("int_list kernel_size, int_list stride = {}, int_list padding = {0}, int_list dilation = {1}, "
+                      "bool ceil_mode = false",
+                      ["{name}(stream, x, values, indices{given})", "{name}(stream, x{given}) -> values and indices"]),
+         "MAX_POOL_BACKWARD": ("int_list kernel_size, int_list stride, int_list padding, int_list dilation, "
+                               "bool ceil_mode",
+                               ["{name}(stream, grad_output, x{given}, indices, grad_input)",
+                                "{name}(stream, grad_output, x{given}, indices) -> tensor"]),
+         "PAD_BACKWARD": ("int_list padding", ["{name}(stream, grad_output, x, grad_input{given})",
+                                               "{name}(stream, grad_output, x{given}) -> tensor"]),
+         "UPSAMPLE": ("", ["{name}(stream, x, out, int_list output_size{given})",
+                           "{name}(stream, x, int_list output_size{given}) -> tensor"]),
+         "UPSAMPLE_BACKWARD": ("", ["{name}(stream, grad_output, grad_input, int_list output_size, "
+                                    "int_list input_size{given})",
+                                    "{name}(stream, grad_output, int_list output_size, int_list input_size{given})"
+                                    " -> tensor"]),
          "DOT": ("", ["{name}(stream, x, y, out)", "{name}(stream, x, y) -> tensor"]),
          "SCATTER": ("", ["{name}(stream, x, i64 dim, index, source, out{given})",
                           "{name}(stream, x, i64 dim, index, source{given}) -> tensor",
@@ -357,7 +387,8 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
 
 
 # Arguments of a line before the operator's own.
-MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 6, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2}
+MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 6, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2, "UPSAMPLE": 3,
+           "UPSAMPLE_BACKWARD": 3}
 
 
 def from_headers(root):
@@ -424,7 +455,8 @@ def from_headers(root):
                     name, called, parameters, _ = found
                     body = "\n".join(lines[index:]).partition("\n}\n")[0]
                     makes = "nodiscard" in text and "const S& stream" in text
-                    result = f" -> {result_of(body, types)}" if makes else ""
+                    made = found[3] or result_of(body, types)
+                    result = f" -> {made}" if makes else ""
                     signatures = [f"{called}({parameters}){result}"]
             if name:
                 yield {"name": name, "header": f"ops/{header.name}", "comment": " ".join(comment),

@@ -43,7 +43,7 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
 SAME_KERNEL = {"reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatter", "gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
                "index_put": "scatter", "masked_select": "scatter", "embedding_dense_backward": "scatter",
-               "argsort": "sort", "cat": "copy", "embedding": "index_select",
+               "im2col": "copy", "unfold_backward": "col2im", "argsort": "sort", "cat": "copy", "embedding": "index_select",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
 NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "with_bias", "with_mask", "with_score", "epilogue"} | operators.VIEWS
@@ -72,6 +72,7 @@ DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx9
 | gcu | 32 lanes, grids of 48 | - | - |
 | ascend | all but launches | - | ACL 1.17, of torch-npu 2.14 |
 | mlu | all but launches of operators | - | - |
+| kunlun | all but launches of operators | - | - |
 | level_zero | 32 lanes | to SPIR-V by clang 15 and llvm-spirv 15 | Level Zero 1.4 |
 | opencl | run on a real driver, PoCL 3.1: the suites of devices, most operators | by clang 15 for spir64 | OpenCL 3.0 |
 """

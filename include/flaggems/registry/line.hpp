@@ -25,7 +25,7 @@ struct line_facts {
   std::string_view braced_from{}, sized_by{}, float_if_none{};
   std::string_view kept_one{}, kept_other{}, kept_third{}, kept_fourth{};
   std::string_view encoded_one{}, encoded_other{};
-  std::string_view output_name = "out";
+  std::string_view output_name = "out", second_output{};
   int outputs_at = -1;
   bool has_out = true, same_outputs = false, has_values_as_target = false, has_bool_results = true;
   memory_format format_of_none = memory_format::contiguous_format;
@@ -62,10 +62,11 @@ struct line_facts {
     r.out_overload = name;
     return r;
   }
-  /// What the out= form calls its output.
-  constexpr line_facts writes(std::string_view name) const {
+  /// What the out= form calls its output, or its two outputs.
+  constexpr line_facts writes(std::string_view name, std::string_view second = {}) const {
     line_facts r = *this;
     r.output_name = name;
+    r.second_output = second;
     return r;
   }
   /// The overload of the in-place form, if it is not the functional one's.
@@ -229,8 +230,10 @@ constexpr schema_text text_of(const line_facts& line, form which, int alias) {
       put_alias(k), r.put(" ");
       if (!s.results[k].name.empty())
         r.put(s.results[k].name);
-      else if (s.results.size() == 1)
+      else if (s.results.size() == 1 || (k == 0 && !line.second_output.empty()))
         r.put(line.output_name);
+      else if (k == 1 && !line.second_output.empty())
+        r.put(line.second_output);
       else {
         const char number[] = {'o', 'u', 't', static_cast<char>('0' + k)};
         r.put(std::string_view(number, 4));

@@ -71,9 +71,9 @@ struct packed_launch {
   }
   FLAGGEMS_COLD static void load(packed_kernel& kernel, const char* op,
                                  const kernel_instance& instance, int index) {
-    static pool_mutex loading;
+    static pool_mutex one_at_a_time;
     const packed_limits limits = Device::limits(op, index);
-    const pool_lock lock(loading);
+    const pool_lock lock(one_at_a_time);
     if (kernel.native.load() != nullptr) return;  // another thread was faster
     std::string compiled;
     std::string_view image = precompiled_image_of<Api>(instance, Api::target);

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <flaggems/ops/fold.hpp>
+#include <flaggems/ops/pad_backward.hpp>
+#include <flaggems/ops/pool.hpp>
+#include <flaggems/ops/upsample.hpp>
+
+#include <flaggems/registry/bind.hpp>
+#include <flaggems/registry/dtypes.hpp>
+
+namespace flaggems::operator_families {
+
+/// Pools, resampling, windows as columns, and their gradients and those of padding.
+struct window {
+  using resampled_types = type_list<f64, f32, f16, bf16, u8>;
+  static constexpr auto lines() {
+    using bindings::line;
+    // clang-format off
+    return std::tuple(
+        FLAGGEMS_BIND(flaggems::avg_pool1d, floating_types, "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::avg_pool2d, floating_types, "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::avg_pool3d, floating_types, "avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::avg_pool2d_backward, floating_types, line("avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::avg_pool3d_backward, floating_types, line("avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::max_pool2d_with_indices, floating_types, line("max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)").writes("out", "indices")),
+        FLAGGEMS_BIND(flaggems::max_pool3d_with_indices, floating_types, line("max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)").writes("out", "indices")),
+        FLAGGEMS_BIND(flaggems::max_pool2d_with_indices_backward, floating_types, line("max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::max_pool3d_with_indices_backward, floating_types, line("max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::upsample_nearest1d, resampled_types, "upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::upsample_nearest2d, resampled_types, "upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::upsample_nearest3d, resampled_types, "upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::upsample_nearest_exact1d, resampled_types, "_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::upsample_nearest_exact2d, resampled_types, "_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::upsample_nearest_exact3d, resampled_types, "_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::upsample_nearest1d_backward, floating_types, line("upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::upsample_nearest2d_backward, floating_types, line("upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::upsample_nearest3d_backward, floating_types, line("upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::upsample_nearest_exact1d_backward, floating_types, line("_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::upsample_nearest_exact2d_backward, floating_types, line("_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::upsample_nearest_exact3d_backward, floating_types, line("_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::im2col, floating_types, "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::col2im, floating_types, "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::unfold_backward, floating_types, "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::reflection_pad1d_backward, floating_types, line("reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::reflection_pad2d_backward, floating_types, line("reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::reflection_pad3d_backward, floating_types, line("reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::replication_pad1d_backward, floating_types, line("replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::replication_pad2d_backward, floating_types, line("replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::replication_pad3d_backward, floating_types, line("replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor").out("grad_input").writes("grad_input")));
+    // clang-format on
+  }
+};
+
+}  // namespace flaggems::operator_families

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/window.hpp>
+#include <registry/support.hpp>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::window, flaggems::host, flaggems::f32);
+
+namespace flaggems_test {
+namespace {
+
+using list = fg::int_list;
+
+TEST(registry_window, pools) {
+  const auto& s = stream_of<host>();
+  const auto row = numbers({2, 3, 7}), a = numbers({2, 3, 6, 7}), b = numbers({1, 2, 4, 5, 6});
+  const view<host> r(row), x(a), y(b);
+  const list two{2}, one{1}, none{0};
+  check("avg_pool1d", {r, 3, 2, 1, true},
+        [&] { return fg::avg_pool1d(s, row, {3}, {2}, {1}, true); });
+  check("avg_pool2d", {x, list{3, 2}, two, 1, false, false, 5}, [&] {
+    return fg::avg_pool2d(s, a, {3, 2}, {2}, {1}, false, false, 5);
+  });
+  check("avg_pool3d", {y, 2}, [&] { return fg::avg_pool3d(s, b, {2}); });
+  const auto g2 = fg::avg_pool2d(s, a, {2}), g3 = fg::avg_pool3d(s, b, {2});
+  const view<host> grad2(g2), grad3(g3);
+  check("avg_pool2d_backward", {grad2, x, two, two, none, false, true, std::nullopt},
+        [&] { return fg::avg_pool2d_backward(s, g2, a, {2}, {2}, {0}, false, true, {}); });
+  check("avg_pool3d_backward", {grad3, y, two, two, none, false, true, 3},
+        [&] { return fg::avg_pool3d_backward(s, g3, b, {2}, {2}, {0}, false, true, 3); });
+  check("max_pool2d_with_indices", {x, 2}, [&] { return fg::max_pool2d_with_indices(s, a, {2}); });
+  check("max_pool3d_with_indices", {y, 2, 1, 1, 1, true},
+        [&] { return fg::max_pool3d_with_indices(s, b, {2}, {1}, {1}, {1}, true); });
+  const auto i2 = fg::max_pool2d_with_indices(s, a, {2}).indices;
+  const auto i3 = fg::max_pool3d_with_indices(s, b, {2}).indices;
+  const view<host> at2(i2), at3(i3);
+  check("max_pool2d_with_indices_backward", {grad2, x, two, two, none, one, false, at2}, [&] {
+    return fg::max_pool2d_with_indices_backward(s, g2, a, {2}, {2}, {0}, {1}, false, i2);
+  });
+  check("max_pool3d_with_indices_backward", {grad3, y, two, two, none, one, false, at3}, [&] {
+    return fg::max_pool3d_with_indices_backward(s, g3, b, {2}, {2}, {0}, {1}, false, i3);
+  });
+}
+
+TEST(registry_window, resampling) {
+  const auto& s = stream_of<host>();
+  const auto a1 = numbers({2, 3, 4}), a2 = numbers({1, 2, 3, 4}), a3 = numbers({1, 2, 3, 2, 4});
+  const view<host> x1(a1), x2(a2), x3(a3);
+#define CHECK(of, exact)                                                                 \
+  check(#of "1d", {x1, 7, 1.75}, [&] { return fg::exact##1d(s, a1, {7}, 1.75); });       \
+  check(#of "2d", {x2, list{5, 3}}, [&] { return fg::exact##2d(s, a2, {5, 3}); });       \
+  check(#of "3d", {x3, list{5, 3, 2}}, [&] { return fg::exact##3d(s, a3, {5, 3, 2}); }); \
+  check(#of "1d_backward", {x1, 4, list{2, 3, 2}}, [&] {                                 \
+    return fg::exact##1d_backward(s, a1, {4}, {2, 3, 2});                                \
+  });                                                                                    \
+  check(#of "2d_backward", {x2, list{3, 4}, list{1, 2, 2, 3}}, [&] {                     \
+    return fg::exact##2d_backward(s, a2, {3, 4}, {1, 2, 2, 3});                          \
+  });                                                                                    \
+  check(#of "3d_backward", {x3, list{3, 2, 4}, list{1, 2, 2, 2, 3}}, [&] {               \
+    return fg::exact##3d_backward(s, a3, {3, 2, 4}, {1, 2, 2, 2, 3});                    \
+  })
+  CHECK(upsample_nearest, upsample_nearest);
+  CHECK(_upsample_nearest_exact, upsample_nearest_exact);
+#undef CHECK
+}
+
+TEST(registry_window, columns) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 3, 4, 5}), c = numbers({2, 12, 12}), g = numbers({3, 2, 4});
+  const list two{2}, one{1}, none{0};
+  check("im2col", {view<host>(a), two, one, one, two},
+        [&] { return fg::im2col(s, a, {2}, {1}, {1}, {2}); });
+  check("col2im", {view<host>(c), list{4, 5}, two, one, none, one}, [&] {
+    return fg::col2im(s, c, {4, 5}, {2}, {1}, {0}, {1});
+  });
+  check("unfold_backward", {view<host>(g), list{8, 2}, 0, 4, 2}, [&] {
+    return fg::unfold_backward(s, g, {8, 2}, 0, 4, 2);
+  });
+}
+
+TEST(registry_window, gradients_of_padding) {
+  const auto& s = stream_of<host>();
+  const auto x1 = numbers({2, 3, 4}), x2 = numbers({2, 3, 4, 5}), x3 = numbers({2, 3, 2, 4, 5});
+  const list p1{2, 1}, p2{1, 2, 2, 0}, p3{1, 2, 2, 0, 1, 1};
+#define CHECK(name, n)                                                        \
+  const auto name##n = fg::name##n##d(s, x##n, p##n);                         \
+  check(#name #n "d_backward", {view<host>(name##n), view<host>(x##n), p##n}, \
+        [&] { return fg::name##n##d_backward(s, name##n, x##n, p##n); })
+  CHECK(reflection_pad, 1);
+  CHECK(reflection_pad, 2);
+  CHECK(reflection_pad, 3);
+  CHECK(replication_pad, 1);
+  CHECK(replication_pad, 2);
+  CHECK(replication_pad, 3);
+#undef CHECK
+}
+
+}  // namespace
+}  // namespace flaggems_test
