@@ -240,6 +240,10 @@ struct chip_of_small_tiles : fg::simt32 {};
 }  // namespace flaggems_test
 
 template <>
+inline constexpr bool flaggems::host_accessible<flaggems_test::chip_of_large_tiles> = false;
+template <>
+inline constexpr bool flaggems::host_accessible<flaggems_test::chip_of_small_tiles> = false;
+template <>
 struct flaggems::tuning<flaggems::families::gemm, flaggems_test::chip_of_large_tiles>
     : flaggems::default_tuning<flaggems::families::gemm, flaggems_test::chip_of_large_tiles> {
   static constexpr gemm_tile tiles[] = {{128, 128, 64, 3, 2, 2, 2, 100}};

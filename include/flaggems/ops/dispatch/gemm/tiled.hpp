@@ -65,9 +65,10 @@ class tiled_product {
 
  private:
   using unit = matrix_unit_of<device, A>;
-  /// The tiles to choose from: those of f64 have twice the registers of sums.
+  /// The tiles to choose from: those of f64 by mma have twice the registers of sums.
   static constexpr const auto& list = []() -> const auto& {
-    if constexpr (std::is_same_v<A, f64>)
+    if constexpr (std::is_same_v<A, f64> &&
+                  matrix_instructions_of<device> == matrix_instructions::mma)
       return numbers::f64_tiles;
     else
       return numbers::tiles;
