@@ -267,12 +267,19 @@ using devices = all_devices;
 TYPED_TEST_SUITE(gemm_exact_on, devices);
 TYPED_TEST(gemm_exact_on, f32) { check_random_products<TypeParam, f32, f32, f32, true>(0.25); }
 TYPED_TEST(gemm_exact_on, bf16) { check_random_products<TypeParam, bf16, bf16, bf16, true>(0.2); }
+#if !FLAGGEMS_TEST_REDUCED
 TYPED_TEST(gemm_exact_on, f64) { check_random_products<TypeParam, f64, f64, f64>(0.05); }
+#endif
 TYPED_TEST(gemm_exact_on, i8) { check_random_products<TypeParam, i8, i8, i32>(0.05); }
 
+#if FLAGGEMS_TEST_HOST
 template <class Device>
 class gemm_exact_by : public ::testing::Test {};
+#if FLAGGEMS_TEST_REDUCED
+using chips_of_tiles = ::testing::Types<chip_of_large_tiles>;
+#else
 using chips_of_tiles = ::testing::Types<chip_of_large_tiles, chip_of_small_tiles>;
+#endif
 TYPED_TEST_SUITE(gemm_exact_by, chips_of_tiles);
 TYPED_TEST(gemm_exact_by, f32) { check_random_products<TypeParam, f32, f32, f32>(0.01); }
 TYPED_TEST(gemm_exact_by, f64) { check_random_products<TypeParam, f64, f64, f64>(0.01); }
@@ -302,7 +309,6 @@ TYPED_TEST(gemm_exact_by, several_tiles) {
     }
 }
 
-#if FLAGGEMS_TEST_HOST
 TEST(gemm_exact, bf16_to_f32) { check_random_products<host, bf16, bf16, f32, true>(0.2); }
 TEST(gemm_exact, u8_i8) { check_random_products<host, u8, i8, i32>(0.05); }
 TEST(gemm_exact, i8_to_f32) { check_random_products<host, i8, i8, f32, true>(0.05); }
