@@ -34,7 +34,7 @@ class register_loader {
     terms_left_ = count_of(end - term_at);
     if (thread >= items) lines_left_ = 0;
   }
-  /// Loads the next box, which `store` takes to `slot`: zeros for what is outside.
+  /// Loads the next box, in one part, which `store` takes to `slot`: zeros for what is outside.
   template <class Block>
   FLAGGEMS_INLINE void load(const Block&, const typename Block::template scratch_type<words>&,
                             int slot, int, int) {
@@ -72,7 +72,7 @@ class register_loader {
       }
     }
   }
-  /// A load has ended when it is stored.
+  /// A barrier, after which all boxes that were stored are there.
   template <int, class Block>
   FLAGGEMS_INLINE static void sync(const Block& block) {
     block.sync();

@@ -69,11 +69,7 @@ class tile_loader {
     from_ += hop_;
     (along ? left_ : rows_left_) -= Depth;
   }
-  /// Nothing: asynchronous copies reach their slot by themselves.
-  template <class Block>
-  FLAGGEMS_INLINE void store(const Block&,
-                             const typename Block::template scratch_type<words>&) const {}
-  /// Waits until all loads but the last Left of each thread have ended, of all threads.
+  /// A barrier, after which all boxes but the last Left are there.
   template <int Left, class Block>
   FLAGGEMS_INLINE static void sync(const Block& block) {
     block.template sync_copies<Left>();
@@ -158,16 +154,18 @@ struct gemm_tiles {
   static constexpr int stage = a_loader::size + b_loader::size, all = Tile::stages * stage;
   static constexpr int pitch =
       Tile::columns + 8;  // of sums in block-local memory, without conflicts
-  /// Vectors of block-local memory: for steps, then for 16 rows of each warp's sums, as often as
-  /// there is room for these.
-  static constexpr int row_vectors = 16 * Tile::warp_rows * pitch * int{sizeof(C)} / 16;
-  static constexpr int vectors = max_of(all, row_vectors), room = vectors / row_vectors;
+  /// Vectors of block-local memory: for steps, then for 16 rows of each warp's sums or more.
+  static constexpr int row_bytes = 16 * Tile::warp_rows * pitch * int{sizeof(C)};
+  static constexpr int vectors = max_of(all, row_bytes / 16);
+  static constexpr int most_scratch = vectors * 16;
+  static_assert(rows % 16 == 0 && columns % 16 == 0);
+  static_assert(Tile::stages > (Unit::takes_loaded_tiles ? 2 : 1));
+  static_assert(Tile::lanes == Unit::lanes && Tile::depth % 32 == 0);
+  /// 16 rows of each warp, as often as there is room for their sums.
+  static constexpr int room = most_scratch / row_bytes;
   static constexpr int at_once = room >= high                        ? high
                                  : high % 2 == 0 && 2 * room >= high ? high / 2
                                                                      : 1;
-  static constexpr int most_scratch = vectors * 16;
-  static_assert(rows % 16 == 0 && columns % 16 == 0 && Tile::stages > 1);
-  static_assert(Tile::lanes == Unit::lanes && Tile::depth % 32 == 0);
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
@@ -222,13 +220,18 @@ struct gemm_tiles {
       b_loader::template fetch<false>(block, stages, read + a_loader::size, column, j, q,
                                       y[q % 2][j]);
     };
+    // Without asynchronous copies a step's loads are in registers until the next one's begin.
+    constexpr bool is_async = Unit::takes_loaded_tiles;
     const auto store_loads = [&]() FLAGGEMS_LAMBDA {
-      next_a.store(block, stages);
-      next_b.store(block, stages);
+      if constexpr (!is_async) {
+        next_a.store(block, stages);
+        next_b.store(block, stages);
+      }
     };
     FLAGGEMS_SIMT_UNROLL
     for (int s = 1; s < Tile::stages; ++s) load(0, 1), store_loads();
     a_loader::template sync<Tile::stages - 2>(block);
+    if constexpr (!is_async) load(0, 1);
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < high; ++i) fetch_a(i, 0);
     FLAGGEMS_SIMT_UNROLL
@@ -240,10 +243,8 @@ struct gemm_tiles {
           store_loads();
           a_loader::template sync<Tile::stages - 2>(block);
           advance(read);
+          if constexpr (!is_async) load(0, 1);
         }
-        // Copies behind the first fragments, which they would delay; what goes to registers at
-        // once.
-        if (!Unit::takes_loaded_tiles && q == 0) load(0, 1);
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < max_of(high, wide); ++i) {
           if (i < wide) fetch_b(i, (q + 1) % quarters);
@@ -257,7 +258,7 @@ struct gemm_tiles {
             }
           }
         }
-        if (Unit::takes_loaded_tiles && q + 1 < quarters) load(q, quarters - 1);
+        if (is_async && q + 1 < quarters) load(q, quarters - 1);
       }
     }
     a_loader::template sync<0>(block);
@@ -269,32 +270,35 @@ struct gemm_tiles {
   FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
                                     int row, int column, const C (&sums)[high][pieces][Unit::sums],
                                     const Results& results) {
-    constexpr int adjacent = Unit::together, each = Unit::sums / Unit::own_rows;  // of a row
-    constexpr int taken = 16 * at_once, line = pitch / adjacent;
+    constexpr int adjacent = Unit::together, own = Unit::own_rows, each = Unit::sums / own;
     using group = vec<C, adjacent>;
     const auto found = stages.template as<group>();
     const int lane = block.thread() % Unit::lanes;
-    const int first = (row / rows * taken + Unit::row(lane)) * line + column / adjacent +
-                      Unit::column(lane) / adjacent;
+    const int first = (row / rows * (16 * at_once) + Unit::row(lane)) * (pitch / adjacent) +
+                      column / adjacent + Unit::column(lane) / adjacent;
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < high; i += at_once) {
       FLAGGEMS_SIMT_UNROLL
-      for (int k = 0; k < at_once * pieces; ++k) {
-        const int h = k / pieces, j = k % pieces;
+      for (int h = 0; h < own * at_once; ++h) {
+        const int to_row = first + (h / own * 16 + h % own * Unit::row_step) * (pitch / adjacent);
         FLAGGEMS_SIMT_UNROLL
-        for (int e = 0; e < Unit::sums; e += adjacent) {
-          group some;
+        for (int j = 0; j < pieces; ++j) {
           FLAGGEMS_SIMT_UNROLL
-          for (int g = 0; g < adjacent; ++g) some.at[g] = sums[i + h][j][e + g];
-          found.write(first + (j * Unit::columns + e % each * Unit::step) / adjacent +
-                          (16 * h + e / each * Unit::row_step) * line,
-                      some);
+          for (int e = 0; e < each; e += adjacent) {
+            group some;
+            FLAGGEMS_SIMT_UNROLL
+            for (int g = 0; g < adjacent; ++g)
+              some.at[g] = sums[i + h / own][j][h % own * each + e + g];
+            found.write(to_row + (j * Unit::columns + e * Unit::step) / adjacent, some);
+          }
         }
       }
       block.sync();
-      store_rows<taken * Tile::warp_rows, Tile::columns, pitch, Tile::threads>(
+      constexpr int high_rows = 16 * at_once;
+      store_rows<high_rows * Tile::warp_rows, Tile::columns, pitch, Tile::threads>(
           block, stages, unit.j,
-          [&](int r) FLAGGEMS_LAMBDA { return r / taken * rows + i * 16 + r % taken; }, results);
+          [&](int r) FLAGGEMS_LAMBDA { return r / high_rows * rows + i * 16 + r % high_rows; },
+          results);
       block.sync();
     }
   }
