@@ -184,6 +184,7 @@ TEST_F(level_zero_device, the_clock_may_begin_again) {
 }
 
 TEST_F(level_zero_device, any_function_may_fail) {
+  keeps_blocks_ = true;
   for (const char* function :
        {"zeCommandListCreateImmediate", "zeMemAllocDevice", "zeCommandListAppendMemoryCopy",
         "zeKernelSetArgumentValue", "zeCommandListAppendLaunchKernel", "zeCommandListAppendBarrier",

@@ -94,6 +94,12 @@ struct sim_kernel {
 };
 // No handle is freed, so that those that are gone are found out.
 std::set<const void*> lists, pools, events_of_pools, modules, kernels, logs;
+std::vector<const void*>& gone = *new std::vector<const void*>;  // as no handle is given again
+bool end_of(std::set<const void*>& all, const void* handle) {
+  if (all.erase(handle) == 0) return false;
+  gone.push_back(handle);
+  return true;
+}
 
 /// A handle that one thread may use at a time.
 class alone {
@@ -147,10 +153,14 @@ void use(int device) { current_context = &sim().contexts[device]; }
 
 }  // namespace
 
-#define ZE_ENTER_ALWAYS()                                        \
-  const delays around;                                           \
-  const std::lock_guard<std::recursive_mutex> lock(sim().mutex); \
-  if (const int refused = enter(__func__, false); refused != ok) return told(refused)
+// A device that a fault says is lost runs nothing any more.
+#define ZE_ENTER_ALWAYS()                                          \
+  const delays around;                                             \
+  const std::lock_guard<std::recursive_mutex> lock(sim().mutex);   \
+  if (const int refused = enter(__func__, false); refused != ok) { \
+    if (refused == launch_failed) sim().sticky = launch_failed;    \
+    return told(refused);                                          \
+  }
 #define ZE_ENTER()   \
   ZE_ENTER_ALWAYS(); \
   if (sim().sticky != ok) return told(sim().sticky)
@@ -293,7 +303,7 @@ int zeCommandListDestroy(void* list) {
     std::fprintf(stderr, "%s: with work\n", __func__);
     return in_use;
   }
-  lists.erase(own);
+  end_of(lists, own);
   own->group.clear();
   use(own->in->device);
   return told(driverStreamDestroy_v2(own->in));
@@ -437,7 +447,7 @@ int zeModuleDestroy(void* module) {
   auto* const own = static_cast<sim_module*>(module);
   if (::modules.count(own) == 0) return null_handle;
   if (own->kernels > 0) return in_use;
-  ::modules.erase(own);
+  end_of(::modules, own);
   use(0);
   return told(driverModuleUnload(own->native));
 }
@@ -449,7 +459,7 @@ int zeModuleBuildLogGetString(void* log, size* bytes, char* text) {
 }
 int zeModuleBuildLogDestroy(void* log) {
   ZE_ENTER_ALWAYS();
-  return logs.erase(log) == 1 ? 0 : int{null_handle};
+  return end_of(logs, log) ? 0 : int{null_handle};
 }
 int zeKernelCreate(void* module, const ze::kernel_of* what, void** kernel) {
   ZE_ENTER();
@@ -471,7 +481,7 @@ int zeKernelCreate(void* module, const ze::kernel_of* what, void** kernel) {
 int zeKernelDestroy(void* kernel) {
   ZE_ENTER_ALWAYS();
   auto* const own = static_cast<sim_kernel*>(kernel);
-  if (kernels.erase(own) == 0) return null_handle;
+  if (!end_of(kernels, own)) return null_handle;
   --own->of->kernels;
   return 0;
 }

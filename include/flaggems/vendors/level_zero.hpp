@@ -220,9 +220,9 @@ struct level_zero : detail::simt_policies<32>,
   }
   static void* make_kernel(const char* op, int index, std::string_view image, int& most) {
     const device_guard<level_zero> guard(index);
-    auto* const module =
-        load_module(image.data(), static_cast<i64>(image.size()));  // kept, as its kernel is
-    void* const kernel = find_function(module, detail::entry_name);
+    static auto* const all = new std::vector<module_handle>;  // kept, as their kernels are
+    all->push_back(load_module(image.data(), static_cast<i64>(image.size())));
+    void* const kernel = find_function(all->back(), detail::entry_name);
     detail::ze::kernel_properties p;
     detail::level_zero_call(op, calls().zeKernelGetProperties, kernel, &p);
     if (p.subgroup * p.subgroups > 0)
