@@ -3,6 +3,7 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/gather.hpp>
+#include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/membership.hpp>
@@ -51,6 +52,10 @@ void scattered() {
     (void)fg::masked_scatter(s, x, some<bool>(), x);
     (void)fg::nonzero(s, x);
     (void)fg::isin(s, x, x);
+    (void)fg::index_select_backward(s, x, {8}, 0, index);
+    (void)fg::gather_backward(s, x, x, 0, index, false);
+    (void)fg::value_selecting_reduction_backward(s, x, 0, index, {8}, true);
+    (void)fg::masked_scatter_backward(s, x, some<bool>(), {8});
   });
   each(types<f32, bf16, f64, f16>{},
        [](const auto& x) { (void)fg::embedding_dense_backward(s, x, some<i64>(), 8, 0, true); });
