@@ -70,6 +70,7 @@
 #include <flaggems/ops/moves.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
+#include <flaggems/ops/nll_loss.hpp>
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/norm.hpp>

@@ -7,6 +7,7 @@
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/membership.hpp>
+#include <flaggems/ops/nll_loss.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/sort.hpp>
@@ -59,10 +60,16 @@ void scattered() {
   });
   each(types<f32, bf16, f64, f16>{},
        [](const auto& x) { (void)fg::embedding_dense_backward(s, x, some<i64>(), 8, 0, true); });
+  each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
+    const auto loss = fg::nll_loss_forward(s, x, some<i64>(), x, fg::reduction::mean, -100);
+    (void)fg::nll_loss_backward(s, loss.first, x, some<i64>(), x, fg::reduction::mean, -100,
+                                loss.second);
+  });
   (void)fg::one_hot(s, some<i64>());
   each(types<f32, bf16, f16>{}, [](auto& x) {
     fg::reshape_and_cache(s, x, x, x, x, some<i64>());
     fg::reshape_and_cache_flash(s, x, x, x, x, some<i64>());
+    fg::concat_and_cache_mla(s, x, x, x, some<i64>());
   });
 }
 
