@@ -5,7 +5,7 @@
 #                       [ALLOW_NAMELESS])
 #
 # compiles every kernel that the program or shared library <target> may launch on flaggems::cuda to
-# machine code for these chips (spir64: on flaggems::opencl, by clang) when it is linked, and links that in: it needs no compiler where it
+# machine code for these chips (spir64: on flaggems::opencl, by clang; spirv64: on flaggems::level_zero) when it is linked, and links that in: it needs no compiler where it
 # runs on one of them. The kernels are found in the target's object files; WITH names archives and
 # targets to look into besides. MATCHING leaves out kernels whose types do not match. NVRTC is needed
 # to build (FLAGGEMS_NVRTC_LIBRARY, a CMake variable, where it is not found by name), a GPU is not.

@@ -25,7 +25,7 @@ struct gated_rms_norm_program {
   C eps;
 
   template <class Row>
-  FLAGGEMS_INLINE void run(Row& r) const {
+  FLAGGEMS_INLINE constexpr void run(Row& r) const {
     const auto squares = r.sum([](const auto& x, const auto& gate) FLAGGEMS_LAMBDA {
       const auto y = x * silu(gate);
       return y * y;

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // flaggems-compile: compiles ahead of time the kernels that a program may launch on flaggems::cuda
-// or, for the target spir64, on flaggems::opencl. They are found in the program itself, a library,
-// an archive or object files: the names of the instances and the texts of the headers stand there.
-// No GPU and no driver is needed, only NVRTC or clang.
+// or, for the targets spir64 and spirv64, on flaggems::opencl and flaggems::level_zero. They are
+// found in the program itself, a library, an archive or object files: the names of the instances
+// and the texts of the headers stand there. No GPU and no driver is needed, only NVRTC or clang.
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/driver/precompiled.hpp>
+#include <flaggems/vendors/level_zero.hpp>
 #include <flaggems/vendors/opencl.hpp>
 
 #include <elf.h>
@@ -31,23 +32,27 @@ namespace {
 namespace fd = flaggems::detail;
 using compiler_type = fd::runtime_compiler<fd::cuda_api>;
 using opencl_compiler = fd::runtime_compiler<fd::opencl_api>;
+using level_zero_compiler = fd::runtime_compiler<fd::level_zero_api>;
 
 bool is_opencl(std::string_view target) { return target == fd::opencl_api::target; }
+bool is_level_zero(std::string_view target) { return target == fd::level_zero_api::target; }
 /// f(the compiler for this target).
 template <class F>
 decltype(auto) with_compiler(std::string_view target, F&& f) {
-  return is_opencl(target) ? f(opencl_compiler::get()) : f(compiler_type::get());
+  return is_opencl(target)       ? f(opencl_compiler::get())
+         : is_level_zero(target) ? f(level_zero_compiler::get())
+                                 : f(compiler_type::get());
 }
 
 constexpr const char* usage =
     R"(usage: flaggems-compile [OPTION].. FILE..
 Compiles the kernels that programs, shared libraries, archives or object files (ELF) may launch on
-flaggems::cuda or flaggems::opencl, and keeps the machine code in the disk cache that programs look
-into (FLAGGEMS_CACHE_DIR). FLAGGEMS_NVRTC_LIBRARY and FLAGGEMS_OPENCL_COMPILER name the compilers if
-they are not found.
+flaggems::cuda, flaggems::opencl or flaggems::level_zero, and keeps the machine code in the disk
+cache that programs look into (FLAGGEMS_CACHE_DIR). FLAGGEMS_NVRTC_LIBRARY, FLAGGEMS_OPENCL_COMPILER
+and FLAGGEMS_LEVEL_ZERO_COMPILER name the compilers if they are not found.
 
-  --target sm_90a   for this chip, or spir64 for OpenCL; may be repeated. Without: for the GPUs of
-                    this machine
+  --target sm_90a   for this chip, spir64 for OpenCL or spirv64 for Level Zero; may be repeated.
+                    Without: for the GPUs of this machine
   --match REGEX     only kernels whose types match
   --object OUT.o    writes the machine code into an object file to link with FILE.. instead
   --allow-nameless  leaves out kernels of types without names (lambdas, those of unnamed namespaces),
@@ -346,8 +351,9 @@ options parse(int count, char** arguments) {
       std::exit(0);
     } else if (word == "--target") {
       o.targets.push_back(value());
-      if (o.targets.back().rfind("sm_", 0) != 0 && !is_opencl(o.targets.back()))
-        fail("--target: expected sm_... or spir64, got " + o.targets.back());
+      if (o.targets.back().rfind("sm_", 0) != 0 && !is_opencl(o.targets.back()) &&
+          !is_level_zero(o.targets.back()))
+        fail("--target: expected sm_..., spir64 or spirv64, got " + o.targets.back());
     } else if (word == "--match") {
       o.match = value();
     } else if (word == "--object") {

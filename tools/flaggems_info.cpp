@@ -12,7 +12,10 @@
 #include <flaggems/vendors/gcu.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/hygon.hpp>
+#include <flaggems/vendors/kunlun.hpp>
+#include <flaggems/vendors/level_zero.hpp>
 #include <flaggems/vendors/maca.hpp>
+#include <flaggems/vendors/mlu.hpp>
 #include <flaggems/vendors/musa.hpp>
 #include <flaggems/vendors/opencl.hpp>
 #include <flaggems/vendors/simt.hpp>
@@ -117,6 +120,9 @@ json everything() {
                     describe<flaggems::corex>("Iluvatar's GPUs"),
                     describe<flaggems::gcu>("Enflame's GCUs"),
                     describe<flaggems::ascend>("Huawei's Ascend NPUs"),
+                    describe<flaggems::mlu>("Cambricon's MLUs"),
+                    describe<flaggems::kunlun>("Kunlunxin's XPUs"),
+                    describe<flaggems::level_zero>("Intel's GPUs"),
                     describe<flaggems::opencl>("OpenCL devices that take LLVM's code"),
                     describe<flaggems::simt32>("emulator for tests, 32 lanes a warp"),
                     describe<flaggems::simt64>("emulator for tests, 64 lanes a warp")};

@@ -19,6 +19,7 @@ def load(library):
     torch._register_device_module(name, module)
     torch.utils.generate_methods_for_privateuse1_backend(for_tensor=True, for_module=True, for_storage=True)
     _print_by_cpu(name)
+    _compile_without_kernels(name)
     return module
 
 
@@ -26,6 +27,28 @@ def _print_by_cpu(name):
     """PyTorch formats numbers where they are, by operators that a device may lack."""
     formatted = torch._tensor_str._tensor_str
     torch._tensor_str._tensor_str = lambda x, indent: formatted(x.cpu() if x.device.type == name else x, indent)
+
+
+def _compile_without_kernels(name):
+    """Inductor, which makes no kernels for the device, calls its operators where a graph has tensors there: as by
+    mode="lite", but for what options say."""
+    inductor = torch._TorchCompileInductorWrapper
+    compiled = inductor.__call__
+
+    def is_there(values):
+        return any(getattr(getattr(v, "device", None), "type", None) == name for v in values)
+
+    def compile_graph(self, model, inputs, **more):
+        chosen = self.config
+        made = (node.meta.get("example_value") for node in getattr(getattr(model, "graph", None), "nodes", ()))
+        if is_there(inputs) or is_there(made):
+            self.config = {**torch._inductor.list_mode_options("lite"), **chosen}
+        try:
+            return compiled(self, model, inputs, **more)
+        finally:
+            self.config = chosen
+
+    inductor.__call__ = compile_graph
 
 
 def _module(name):
@@ -139,8 +162,7 @@ def _module(name):
 
 
 def _register_with_inductor(name, module):
-    """What Inductor asks of a device, so that torch.compile(f, mode="lite") calls the operators of the device. It
-    makes no kernels for it."""
+    """What Inductor asks of a device: it calls the operators of the device, and makes no kernels for it."""
     from torch._dynamo.device_interface import DeviceInterface, register_interface_for_device
     from torch._inductor.codegen import common
     from torch._inductor.codegen.wrapper import PythonWrapperCodegen

@@ -13,9 +13,9 @@ import triton_kernels as tk
 
 aten = torch.ops.aten
 F32, BF16 = torch.float32, torch.bfloat16
-F8, I8 = torch.float8_e4m3fn, torch.int8
-DTYPES = [F32, BF16, torch.int64, torch.bool, F8, I8, torch.int32]  # as operators/bridge.hpp numbers them
-NAMES = {F32: "f32", BF16: "bf16", F8: "f8", I8: "i8"}
+F8, I8, F16, F64 = torch.float8_e4m3fn, torch.int8, torch.float16, torch.float64
+DTYPES = [F32, BF16, torch.int64, torch.bool, F8, I8, torch.int32, F64, F16]  # as operators/bridge.hpp numbers them
+NAMES = {F32: "f32", BF16: "bf16", F8: "f8", I8: "i8", F16: "f16", F64: "f64"}
 KIB, MIB = 2**10, 2**20
 
 
@@ -567,6 +567,65 @@ def attention():
                        ("masked_attention", (int(is_bool),)), 1, masked,
                        {"cudnn": masked_by(backends.CUDNN_ATTENTION), "efficient":
                         masked_by(backends.EFFICIENT_ATTENTION)})
+    yield from varlen_attention()
+
+
+def varlen_attention():
+    uneven = [4096, 100, 2048, 300, 3000, 512, 1500, 200, 1000, 777, 128, 640, 411, 900, 350, 422]
+    of_lengths = {"16 of 100 to 4096": uneven, "8 of 2048": [2048] * 8,
+                  "64 of 64 to 448": [64 + 128 * (k % 4) for k in range(64)]}
+
+    def make(lengths, h, kh, d):
+        starts = torch.tensor([0, *lengths], device="cuda").cumsum(0).to(torch.int32)
+        n = sum(lengths)
+        return [random(n, h, d), random(n, kh, d), random(n, kh, d), starts, empty(n, h, d)]
+
+    def reference(lengths, causal):
+        def call(q, k, v, _):
+            parts = [x.transpose(0, 1).split(lengths, 1) for x in (q, k, v)]
+            return torch.cat([F.scaled_dot_product_attention(*x, is_causal=causal, enable_gqa=True)
+                              for x in zip(*parts)], 1).transpose(0, 1)
+        return call
+
+    # (By cuDNN, PyTorch 2.11 makes a plan in each call, which takes 50 ms.)
+    def by_flash(most, causal):
+        return lambda q, k, v, starts, _: aten._flash_attention_forward(q, k, v, starts, starts, most, most, 0.0, causal,
+                                                                        False)
+
+    for causal in (False, True):
+        for h, kh, d in ((32, 32, 64), (16, 16, 128), (32, 8, 128)):
+            for name, lengths in of_lengths.items():
+                heads, n, most = f"{h}/{kh}" if h > kh else f"{h}", sum(lengths), max(lengths)
+                yield Case("attention", "causal varlen" if causal else "varlen", f"{heads} x {d}: {name}", BF16,
+                           2 * n * (h + kh) * d * size_of(BF16),
+                           lambda x=lengths, h=h, kh=kh, d=d: make(x, h, kh, d),
+                           ("varlen_attention", (int(causal), most, -1, 0)), 1, reference(lengths, causal),
+                           {"flash": by_flash(most, causal)})
+
+    def scored(left, cap):  # causal, by the definition
+        def one(q, k, v):
+            at = torch.arange(q.shape[1], device="cuda")
+            away = at[:, None] - at
+            scores = q @ k.transpose(1, 2) / math.sqrt(q.shape[2])
+            scores = cap * torch.tanh(scores / cap) if cap else scores
+            return scores.masked_fill((away < 0) | (away > left), -math.inf).softmax(-1) @ v
+
+        def call(q, k, v, _):
+            parts = [x.transpose(0, 1).split(uneven, 1) for x in (q, k, v)]
+            return torch.cat([one(*x) for x in zip(*parts)], 1).transpose(0, 1)
+        return call
+
+    most = max(uneven)
+
+    def flash_window(left):
+        return lambda q, k, v, x, _: aten._flash_attention_forward(q, k, v, x, x, most, most, 0.0, False, False,
+                                                                   window_size_left=left, window_size_right=0)
+
+    for name, left, cap in (("window 512", 512, 0), ("capped", most, 30), ("window 512, capped", 512, 30)):
+        for h, d in ((32, 64), (16, 128)):
+            yield Case("attention", "causal varlen", f"{h} x {d}: uneven, {name}", BF16, 4 * sum(uneven) * h * d * 2,
+                       lambda h=h, d=d: make(uneven, h, h, d), ("varlen_attention", (1, most, left, cap)), 1,
+                       scored(left, cap), {} if cap else {"flash": flash_window(left)})
 
 
 GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,

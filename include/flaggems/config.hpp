@@ -70,9 +70,11 @@
 #if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 1
 #define FLAGGEMS_CUDA_CLUSTERS 1
+#define FLAGGEMS_CUDA_TALL_F64_TILES 1
 #else
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 0
 #define FLAGGEMS_CUDA_CLUSTERS 0
+#define FLAGGEMS_CUDA_TALL_F64_TILES 0
 #endif
 
 /// 1 where CUDA's target rounds f32 to bf16, and has NaN-propagating maximum and minimum, by one
@@ -100,17 +102,19 @@
 #define FLAGGEMS_CUDA_WARP_GROUPS 0
 #endif
 
-/// KiB of shared memory per block on every device that CUDA's target covers.
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
-#define FLAGGEMS_CUDA_SHARED_KIB 48
+/// KiB of shared memory per block on every device that CUDA's or HIP's target covers.
+#if FLAGGEMS_LANGUAGE_HIP
+#define FLAGGEMS_SHARED_KIB 64
+#elif !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 750
+#define FLAGGEMS_SHARED_KIB 48
 #elif __CUDA_ARCH__ < 800
-#define FLAGGEMS_CUDA_SHARED_KIB 64
+#define FLAGGEMS_SHARED_KIB 64
 #elif defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__CUDA_ARCH_FEAT_SM100_ALL) || \
     defined(__CUDA_ARCH_FEAT_SM103_ALL)  // other code of these may run on later SIMT devices, with
                                          // less
-#define FLAGGEMS_CUDA_SHARED_KIB 227
+#define FLAGGEMS_SHARED_KIB 227
 #else
-#define FLAGGEMS_CUDA_SHARED_KIB 99
+#define FLAGGEMS_SHARED_KIB 99
 #endif
 
 /// The lanes of a wave that HIP compiles for.
@@ -118,6 +122,27 @@
 #define FLAGGEMS_HIP_WARP_SIZE __AMDGCN_WAVEFRONT_SIZE
 #else
 #define FLAGGEMS_HIP_WARP_SIZE 64
+#endif
+
+/// 1 where HIP's target has matrix units of waves of 64 lanes (MFMA of CDNA 2 and 3); those of
+/// 16 x 16 x 32 bytes (CDNA 3); those of waves of 32 lanes (WMMA of RDNA 3).
+#if FLAGGEMS_LANGUAGE_HIP && defined(__HIP_DEVICE_COMPILE__) &&                                  \
+    (defined(__gfx90a__) || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || \
+     defined(__gfx950__))
+#define FLAGGEMS_HIP_MFMA 1
+#else
+#define FLAGGEMS_HIP_MFMA 0
+#endif
+#if FLAGGEMS_HIP_MFMA && !defined(__gfx90a__)
+#define FLAGGEMS_HIP_MFMA_WIDE_BYTES 1
+#else
+#define FLAGGEMS_HIP_MFMA_WIDE_BYTES 0
+#endif
+#if FLAGGEMS_LANGUAGE_HIP && defined(__HIP_DEVICE_COMPILE__) && defined(__GFX11__) && \
+    __AMDGCN_WAVEFRONT_SIZE == 32
+#define FLAGGEMS_HIP_WMMA 1
+#else
+#define FLAGGEMS_HIP_WMMA 0
 #endif
 
 /// 1 where the host's vectors can be compiled: plain C++ with the vector extensions of g++ or

@@ -385,11 +385,23 @@ class Training(Case):
             got.sum().backward()
             self.same(y.grad, x.grad)
 
-    def test_autocast(self):
-        x, w = torch.randn(4, 8), torch.randn(8, 8)
-        with torch.autocast(name(), dtype=torch.bfloat16):
-            y = there(x) + there(x)
-        self.same(y, x + x)
+    def test_autocast(self):  # by ATen's lists
+        x, w, gate = torch.randn(4, 8), torch.randn(8, 8), torch.randn(4, 8)
+        a, b = there(x), there(w)
+        device.set_fallback(True)  # of what has no f16
+        with torch.autocast(name(), dtype=torch.float16):
+            lower = torch.get_autocast_dtype(name())
+            added, product, exponent = a + a, a @ b, a.to(lower).exp()
+            soft, total = a.to(lower).softmax(-1), a.to(lower).sum()
+            mixed = torch.addcmul(a, a.to(lower), a)
+            normal = nn.functional.layer_norm(a.to(lower), [8])
+            of_rows, _ = torch.ops.flaggems.rms_norm_forward(a.to(lower), [8])
+        for made in (added, exponent, soft, total, mixed, normal, of_rows):
+            self.assertEqual(made.dtype, torch.float32)
+        self.assertEqual(product.dtype, lower)
+        self.same(added, x + x)
+        self.same(product.float(), x @ w, rtol=1e-2, atol=1e-2)
+        self.same(of_rows, nn.functional.rms_norm(x.to(lower).float(), [8], eps=1e-5), rtol=1e-3, atol=1e-4)
 
     def test_vmap(self):
         x, y = torch.randn(3, 4, 5), torch.randn(3, 5)
@@ -419,7 +431,7 @@ class Compiling(Case):
     def test_backends(self):
         model, x = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.LayerNorm(16)), torch.randn(4, 8)
         expected = gradients(copy.deepcopy(model), x)
-        for options in ({"backend": "eager"}, {"backend": "aot_eager"}, {"mode": "lite"}):
+        for options in ({"backend": "eager"}, {"backend": "aot_eager"}, {"mode": "lite"}, {}):
             torch._dynamo.reset()
             other = copy.deepcopy(model).to(name())
             device.count_calls()
@@ -434,7 +446,8 @@ class Compiling(Case):
     def test_kernels_of_inductor(self):  # for which there is no code
         torch._dynamo.reset()
         with self.assertRaisesRegex(Exception, 'mode="lite"'):
-            torch.compile(lambda x: (x + 1).sin() * 2)(there(torch.randn(4, 8)))
+            torch.compile(lambda x: (x + 1).sin() * 2, options={"fallback_by_default": False})(
+                there(torch.randn(4, 8)))
 
 
 if __name__ == "__main__":

@@ -457,10 +457,30 @@ TEST_F(torch_operators, own_names) {
     } catch (const fg::error& e) {
       EXPECT_EQ(e.code(), fg::errc::dtype_mismatch) << e.what();
     }
-    // Gradients would be lost: refused, or PyTorch's own warning from 2.1 on.
+    // Gradients are those of what it stands for; operands are repeated, the gradients' sizes are
+    // theirs.
+    const at::Tensor row = at::randn({8});
+    for (const at::Tensor& gate : {y, row}) {
+      const auto gradients = [&](const auto& f) {
+        const at::Tensor a = x.clone().requires_grad_(), b = gate.clone().requires_grad_();
+        const at::Tensor made = f(a, b);
+        EXPECT_TRUE(made.requires_grad());
+        (made * made).sum().backward();
+        return std::pair(a.grad(), b.grad());
+      };
+      const auto expected =
+          gradients([](const at::Tensor& a, const at::Tensor& b) { return at::silu(a) * b; });
+      const auto got = gradients([&](const at::Tensor& a, const at::Tensor& b) {
+        return call("flaggems::silu_and_mul", {a, b});
+      });
+      EXPECT_TRUE(at::allclose(got.first, expected.first, 1e-4, 1e-5));
+      EXPECT_EQ(got.second.sizes(), gate.sizes());
+      EXPECT_TRUE(at::allclose(got.second, expected.second, 1e-4, 1e-5));
+    }
+    // Of one in place none are known: refused, or PyTorch's own warning from 2.1 on.
     const at::Tensor needs = x.clone().requires_grad_();
     try {
-      const at::Tensor taken = call("flaggems::silu_and_mul", {needs, y});
+      const at::Tensor taken = call("flaggems::gelu_none_", {needs.mul(2)});
       EXPECT_TRUE(taken.requires_grad());
     } catch (const fg::error& e) {
       EXPECT_EQ(e.code(), fg::errc::not_supported) << e.what();

@@ -6,7 +6,8 @@
 Each .cpp file here has lines `// expect: FLAGS: TEXT`, FLAGS being -D options. It must fail to
 compile with FLAGS, and every TEXT that goes with them must stand in one of the messages; without
 flags it must compile, unless there are lines `// expect: TEXT`. A line `// errors: N` says that there
-are no more than N errors: a message must not drown in others.
+are no more than N errors, `// bytes: N` that all messages are no longer: one must not drown in others.
+A file with a line `// without the umbrella` sees the headers that it includes only.
 
 Exit status: 0 all as expected, 1 not, 77 a compiler is missing.
 """
@@ -26,6 +27,7 @@ FLAGS = ["-std=c++20", "-fsyntax-only", "-w", "-fno-diagnostics-color",
          f"-I{ROOT / 'include'}", f"-I{ROOT / 'adapters'}", f"-I{ROOT / 'tests'}"]
 EXPECT = re.compile(r"^// expect: (?:((?:-D\S+ ?)+): )?(.+)$")
 ERRORS = re.compile(r"^// errors: (\d+)$", re.M)
+BYTES = re.compile(r"^// bytes: (\d+)$", re.M)
 
 
 def cases(path):
@@ -54,6 +56,8 @@ def precompiled(compiler, folder):
 def try_one(compiler, headers, path, flags, texts):
     """None if it went as expected, else what went wrong."""
     every_error = ["-ferror-limit=0"] if "clang" in compiler else ["-fmax-errors=0"]
+    if re.search(r"^// without the umbrella$", path.read_text(), re.M):
+        headers = []
     done = subprocess.run([compiler, *FLAGS, *headers, *every_error, *flags, str(path)],
                           capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     where = f"{path.name} {' '.join(flags)} ({compiler})"
@@ -70,6 +74,9 @@ def try_one(compiler, headers, path, flags, texts):
     count = sum("error:" in line for line in errors)
     if not absent and most and count > int(most[1]):
         return f"{where}: {count} errors, at most {most[1]} expected\n{output[:2000]}"
+    longest = BYTES.search(path.read_text())
+    if not absent and longest and len(output) > int(longest[1]):
+        return f"{where}: messages of {len(output)} bytes, at most {longest[1]} expected\n{output[:2000]}"
     if not absent:
         return None
     return (f"{where}: expected\n  " + "\n  ".join(absent) + "\ngot\n  "
@@ -81,6 +88,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cxx", action="append", help="a compiler (several times for several)")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
+    parser.add_argument("--share", action="store_true", help="each case with one compiler, which the commit chooses")
     parser.add_argument("--only", default="", help="only files with this in their name")
     options = parser.parse_args()
 
@@ -94,6 +102,11 @@ def main():
                 for path in sorted(HERE.glob("*.cpp")) if options.only in path.name
                 for flags, texts in cases(path).items()
                 for compiler in present]
+        if options.share and len(present) == 2:
+            commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+            turn = int(commit.strip() or "0", 16)
+            cases_of_both = zip(work[::2], work[1::2])
+            work = [both[(number + turn) % 2] for number, both in enumerate(cases_of_both)]
         results = list(pool.map(lambda w: try_one(*w), work))
     failures = [r for r in results if r is not None]
     for failure in failures:

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernel/family/attention/sequences.hpp>
+#include <flaggems/kernel/family/attention/simt/sequence_warp_units.hpp>
 #include <flaggems/kernel/family/attention/simt/sequences_mma.hpp>
+#include <flaggems/kernel/family/attention/simt/warp_groups.hpp>
 
 #include <flaggems/kernel/block/simt/entry.hpp>
 
@@ -23,3 +25,15 @@ FLAGGEMS_INSTANCE(
     fk::attention_prefill_tiles<bf16, bf16, fk::sequence_rule, fk::no_logs, 1, 1, 16, 4>,
     fk::sequence_prefill_space, fk::decode_arg<const bf16>, fk::decode_arg<const bf16>,
     fk::decode_arg<const bf16>, fk::sequence_rule, fk::decode_arg<bf16>, fk::no_logs)
+FLAGGEMS_INSTANCE(flash_attn_varlen_func_plan, fk::sequence_planning, fk::sequence_space,
+                  flaggems::i32, flaggems::i32, fk::global_ptr<fk::sequence_tile_plan>)
+FLAGGEMS_INSTANCE(flash_attn_varlen_func_warp_groups,
+                  fk::attention_warp_groups<bf16, bf16, fk::no_mask, fk::no_logs,
+                                            fk::attention_warp_tile<128, 128, 2, 2, true>>,
+                  fk::sequence_warp_space, fk::tensor_map, fk::tensor_map, fk::tensor_map,
+                  fk::no_mask, fk::decode_arg<bf16>, fk::no_logs)
+FLAGGEMS_INSTANCE(flash_attn_varlen_func_window_slopes,
+                  fk::attention_warp_groups<bf16, bf16, fk::sequence_slopes, fk::no_logs,
+                                            fk::attention_warp_tile<64, 128, 2, 2, true>>,
+                  fk::windowed_space<fk::sequence_warp_space>, fk::tensor_map, fk::tensor_map,
+                  fk::tensor_map, fk::sequence_slopes, fk::decode_arg<bf16>, fk::no_logs)

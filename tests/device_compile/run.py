@@ -5,8 +5,9 @@
 
 Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
 kernel/block/simt/entry.hpp), whose instances must come out as code. `hip` compiles each for one of
-HIP_TARGETS in turn; `opencl` also makes images, as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the files of
-instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
+HIP_TARGETS in turn, and what is for matrix units for one of UNIT_TARGETS; `opencl` also makes images,
+as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the
+files of instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
 runs it, where there is a GPU to use. As `instances`, compiles kernels that test programs may launch
 on flaggems::cuda to machine code: a third that the commit chooses, each for one of TARGETS in turn;
@@ -74,7 +75,7 @@ OPTIONAL_HEADERS = {"ascend"}  # of a wheel of 44 MB, torch-npu
 
 def declarations(cxx):
     folders = {"cuda": found("--headers"), "hip": folder_with("hip/hiprtc.h"), "ascend": folder_with("acl/acl_rt.h"),
-               "opencl": folder_with("CL/cl.h")}
+               "opencl": folder_with("CL/cl.h"), "level_zero": folder_with("level_zero/ze_api.h")}
     failed, missing = [], []
     for vendor, folder in folders.items():
         source = str(HERE / "declarations" / f"{vendor}.cpp")
@@ -328,9 +329,9 @@ def nvrtc(files, instances, build, cxx):
 
 
 def with_clang(files, instances, build, options, suffix, entry_line, turns=((),),
-               problem_of=lambda text: ""):
+               problem_of=lambda text: "", clang=None):
     """Each file with the options, and those of one turn after the other, from the commit's on."""
-    clang = shutil.which("clang++-14") or shutil.which("clang-14")
+    clang = clang or shutil.which("clang++-14") or shutil.which("clang-14")
     if not clang:
         print("no clang 14 here")
         return SKIP
@@ -370,8 +371,12 @@ def opencl_problem(text):
 OPENCL = ["-x", "cl", "-cl-std=CLC++2021", "-target", "spir64"]
 
 
-def opencl(files, instances, build, cxx):
-    """The headers' and instances' language by clang 14; what images are by the clang whose LLVM reads them."""
+SPIRV_SHARE = 6
+
+
+def opencl(files, instances, build, cxx, every=False):
+    """The headers' and instances' language by clang 14; what images are by the clang whose LLVM reads them;
+    of a share of the instances SPIR-V, which Level Zero takes."""
     del cxx
     failed = with_clang(files, instances, build, [*OPENCL, "-S", "-emit-llvm", "-O1", "-Xclang", "-disable-llvm-passes"],
                         ".ll", lambda name: f"spir_kernel void @{name}(", problem_of=opencl_problem)
@@ -390,6 +395,30 @@ def opencl(files, instances, build, cxx):
         if problem:
             failed = 1
             print(f"{file}, as an image:\n{problem}", file=sys.stderr)
+    share = instances if every else instances[commit_number() % SPIRV_SHARE::SPIRV_SHARE]
+    return failed or spirv(share, build, newer)
+
+
+def spirv(instances, build, clang):
+    """As flaggems::level_zero compiles them."""
+    translator, validator = shutil.which("llvm-spirv-15"), shutil.which("spirv-val")
+    if not translator or not validator:
+        print("no llvm-spirv-15 or no spirv-val here")
+        return SKIP
+    failed = 0
+    for file in instances:
+        code, image = build / (file.stem + ".typed.bc"), build / (file.stem + ".spv")
+        commands = [[clang, *OPENCL, "-O0", "-w", "-I", str(ROOT / "include"), "-I", str(HERE), "-c", "-emit-llvm",
+                     str(file), "-o", str(code)],
+                    [translator, "--spirv-max-version=1.1", str(code), "-o", str(image)],
+                    [validator, "--target-env", "spv1.1", str(image)]]
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                failed = 1
+                print(f"{file}, as SPIR-V:\n{done.stdout}{done.stderr}", file=sys.stderr)
+                break
+    print(f"{len(instances)} files as SPIR-V")
     return failed
 
 
@@ -398,15 +427,40 @@ HIP = ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib"
        "-S", "-O1"]
 # Waves of 64 lanes, and of 32: clang 14 knows no gfx942 and no gfx1100.
 HIP_TARGETS = ["gfx90a", "gfx1030"]
+# For those, what is there for their matrix units, by a later clang.
+UNIT_TARGETS = ["gfx942", "gfx1100"]
+UNIT_INSTANCES = ["gemm_units", "attention_units"]
+UNIT_INSTRUCTIONS = {"gfx90a": ["v_mfma_f32_16x16x16bf16_1k", "v_mfma_f32_16x16x4f32", "v_mfma_f64_16x16x4f64"],
+                     "gfx942": ["v_mfma_f32_16x16x16_bf16", "v_mfma_i32_16x16x32_i8", "v_mfma_f64_16x16x4_f64"],
+                     "gfx1100": ["v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16", "v_wmma_i32_16x16x16_iu8"]}
 DIALECT_SHARE = 16
+
+
+def unit_problem(text):
+    """Whether instances for matrix units are without the instructions of their target."""
+    target = re.search(r"amdhsa--(gfx\w+)", text)[1]
+    if "prefill_mfma" in text and target in UNIT_INSTRUCTIONS and not re.search(r"\bv_w?mf?ma_", text):
+        return f"no instruction of matrix units for {target}\n"
+    wanted = UNIT_INSTRUCTIONS.get(target, []) if "gemm_mfma_" in text else []
+    return "".join(f"no {name} for {target}\n" for name in wanted if name not in text)
 
 
 def hip(files, instances, build, cxx, every=False):
     del cxx
-    def on(targets):
-        return with_clang(files, instances, build, HIP, ".s", lambda name: f".amdhsa_kernel {name}",
-                          [[f"--offload-arch={target}"] for target in targets])
-    return max(on([target]) for target in HIP_TARGETS) if every else on(HIP_TARGETS)
+    def on(targets, instances=instances, files=files, clang=None):
+        def one(targets):
+            return with_clang(files, instances, build, HIP, ".s", lambda name: f".amdhsa_kernel {name}",
+                              [[f"--offload-arch={target}"] for target in targets], unit_problem, clang)
+        return max(one([target]) for target in targets) if every else one(targets)
+    failed = on(HIP_TARGETS)
+    with_units = [file for file in instances if file.stem in UNIT_INSTANCES]
+    later = next(filter(None, (shutil.which(f"clang++-{n}") for n in range(25, 16, -1))), None)
+    if failed or not with_units:
+        return failed
+    if not later:
+        print("no clang 17 or later here, for", *UNIT_TARGETS)
+        return SKIP
+    return on(UNIT_TARGETS, with_units, [], later)
 
 
 def dialect(files, instances, build, cxx, every=False):
@@ -452,7 +506,8 @@ def main():
     if not files and not instances:
         print("no kernel headers or instances found", file=sys.stderr)
         return 1
-    every = {"every": True} if options.all and options.compiler in ("hip", "dialect") else {}
+    every = {"every": True} if (options.all and options.compiler in ("opencl", "hip", "dialect")) or (
+        options.only and options.compiler == "opencl") else {}
     status = compilers[options.compiler](files, instances, options.build / options.compiler,
                                          options.cxx, **every)
     sys.stdout.flush()

@@ -6,7 +6,7 @@ from torch.utils._pytree import tree_map_only
 
 # rtol by the result's dtype, and atol for each element that a result is reduced from.
 TOLERANCE = {torch.float64: (1e-7, 1e-10), torch.float32: (1.3e-6, 1e-5), torch.float16: (1e-3, 1e-4),
-             torch.bfloat16: (1.6e-2, 1e-4)}
+             torch.bfloat16: (1.6e-2, 1e-4), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-10)}
 BYTES = {torch.float8_e4m3fn, torch.float8_e5m2}  # ATen compares none
 # Matrix products reduce the last dimension of the first matrix.
 PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "linear": 0, "addmm": 1, "baddbmm": 1,
@@ -19,10 +19,21 @@ UNINITIALISED = {"empty", "empty_like", "empty_strided"}
 INDICES = {"topk", "sort", "argsort"}
 
 
+def is_inexact(x):
+    """Of a tensor: whether results are compared within a tolerance."""
+    return x.is_floating_point() or x.is_complex()
+
+
+def wide(t):
+    """A tensor in float64, or in complex128."""
+    return t.to(torch.complex128) if t.is_complex() else t.double()
+
+
 def in_float64(values):
-    """Arguments in float64, where they are floating-point: tensors, outputs and dtypes."""
-    values = tree_map_only(torch.Tensor, lambda t: t.double() if t.is_floating_point() else t, values)
-    return tree_map_only(torch.dtype, lambda d: torch.float64 if d.is_floating_point else d, values)
+    """Arguments in float64, where they are floating-point or complex: tensors, outputs and dtypes."""
+    values = tree_map_only(torch.Tensor, lambda t: wide(t) if is_inexact(t) else t, values)
+    return tree_map_only(torch.dtype, lambda d: torch.complex128 if d.is_complex else
+                         torch.float64 if d.is_floating_point else d, values)
 
 
 def as_list(results):
@@ -62,6 +73,8 @@ def dimension(call):
 
 
 def equal(a, b):
+    if a.is_complex():
+        return equal(torch.view_as_real(a), torch.view_as_real(b))
     if a.dtype in BYTES:
         return torch.equal(a.view(torch.uint8), b.view(torch.uint8))
     return torch.equal(torch.nan_to_num(a), torch.nan_to_num(b)) and torch.equal(a.isnan(), b.isnan()) \
@@ -107,17 +120,17 @@ def difference(call, expected, got, reference, values=True):
             if apart.max() > 1 or (apart > 0).double().mean() > 0.02:
                 return f"{(apart > 0).sum().item()} of {e.numel()} elements differ"
             continue
-        if not e.is_floating_point():
+        if not is_inexact(e):
             if not torch.equal(e, g):
                 return f"{(e != g).sum().item()} of {e.numel()} elements differ"
             continue
         r = e if reference is None else reference[number].to(e.dtype)
         rtol, atol = TOLERANCE[e.dtype]
-        if not torch.allclose(g.double(), r.double(), rtol=rtol, atol=atol * reduced(call, e), equal_nan=True):
+        if not torch.allclose(wide(g), wide(r), rtol=rtol, atol=atol * reduced(call, e), equal_nan=True):
             if torch.equal(g.isnan(), e.isnan()) and torch.allclose(
-                    g.double(), e.double(), rtol=rtol, atol=0, equal_nan=True):
+                    wide(g), wide(e), rtol=rtol, atol=0, equal_nan=True):
                 continue  # as PyTorch in this dtype: an overflow, a step of the function
-            off = (g.double() - r.double()).abs().nan_to_num(0)
+            off = (wide(g) - wide(r)).abs().nan_to_num(0)
             worst = off.argmax()
             return (f"values differ: {g.flatten()[worst].item():.6g} for {r.flatten()[worst].item():.6g}, "
                     f"PyTorch {e.flatten()[worst].item():.6g}")

@@ -44,7 +44,7 @@ import rows
 from capture import Call, Recorder, is_ours, overload_of, snapshot, stop_at_composites
 
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8,
-          torch.bool)
+          torch.bool, torch.complex64)
 # They are called everywhere inside of other operators: as their own OpInfos call them.
 NOT_COMPOSED = {"contiguous", "to.dtype", "clone"}
 # Of a dtype that the library is not compiled for.
@@ -176,7 +176,7 @@ def theirs_on_meta(call):
 
 def reference(call, expected):
     """ATen's results in float64, or None where it has none."""
-    if not any(e is not None and e.is_floating_point() for e in expected) or call.key.startswith("as_strided"):
+    if not any(e is not None and compare.is_inexact(e) for e in expected) or call.key.startswith("as_strided"):
         return None  # (or the strides would be others)
     try:
         results = theirs(call, in_float64=True)
@@ -193,6 +193,8 @@ def one_element(result):
     middle = flat.numel() // 2
     if result.dtype == torch.bool:
         flat[middle] = ~flat[middle]
+    elif result.is_complex():
+        flat[middle] = flat[middle].abs().nan_to_num(1.0) * 2 + 1e4
     elif result.is_floating_point():
         value = flat[middle].double().nan_to_num(1.0)
         flat[middle] = value.abs() * 2 + 1e4 if result.dtype != torch.float16 else (-999 if value > 0 else 999)
@@ -202,6 +204,8 @@ def one_element(result):
 
 
 def other_dtype(result):
+    if result.is_complex():
+        return result.to(torch.complex128 if result.dtype != torch.complex128 else torch.complex64)
     return result.to(torch.float64 if result.dtype != torch.float64 else torch.float32)
 
 
@@ -581,7 +585,7 @@ def main():
     with torch.no_grad():
         # Before composites get a kernel of their own, which autograd could not look into.
         for info, dtype in chosen:
-            if info.supports_autograd and dtype.is_floating_point:
+            if info.supports_autograd and (dtype.is_floating_point or dtype.is_complex):
                 judge.run_gradients(info, dtype, options.samples)
         kept, judge.composed = stop_at_composites(KEYS - NOT_COMPOSED - ROWS_ALONE)
         for info, dtype in chosen:

@@ -65,6 +65,19 @@ class Tracing(unittest.TestCase):
                     x = self.x[:rows]
                     torch.testing.assert_close(compiled(x, self.gate), called(x, self.gate))
 
+    def test_gradients(self):
+        def gated(x, gate):
+            return torch.ops.flaggems.silu_and_mul(x.relu() + 1, gate) * 2
+
+        def of_aten(x, gate):
+            return torch.nn.functional.silu(x.relu() + 1) * gate * 2
+        x, gate = self.x.requires_grad_(), self.gate.requires_grad_()
+        expected = torch.autograd.grad(of_aten(x, gate).square().sum(), (x, gate))
+        for backend in ("eager", "aot_eager"):
+            with self.subTest(backend=backend):
+                made = torch.compile(gated, fullgraph=True, backend=backend)(x, gate)
+                torch.testing.assert_close(torch.autograd.grad(made.square().sum(), (x, gate)), expected)
+
     def test_export(self):
         exported = torch.export.export(Module(), (self.x, self.gate))
         self.assertIn("torch.ops.flaggems.silu_and_mul.default", exported.graph_module.code)

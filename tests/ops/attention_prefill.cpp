@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attention of many queries in 16 bits, which devices with matrix units take by tiles.
+#include <flaggems/launch/hooks.hpp>
 #include <flaggems/ops/attention.hpp>
 #include <support/attention.hpp>
+#include <support/unit_devices.hpp>
 
 #include <utility>
 
@@ -84,6 +86,40 @@ TYPED_TEST(attention_prefill, causal) {
                       .ev = 64,
                       .options = {.is_causal = true, .alignment = alignment, .scale = 0.3}});
 }
+
+#if FLAGGEMS_TEST_CHIPS
+// AMD's matrix units, whose weights come from the scores without block-local memory.
+int unit_launches = 0;
+template <class Device>
+class attention_units : public ::testing::Test {};
+using unit_devices = ::testing::Types<fg::simt64, wmma_chip>;
+TYPED_TEST_SUITE(attention_units, unit_devices);
+TYPED_TEST(attention_units, prefill) {
+  using D = TypeParam;
+  unit_launches = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    for (const char* unit : {"mfma_unit", "wmma_unit"})
+      unit_launches += e.kernel.find(unit) != std::string_view::npos ? 1 : 0;
+  });
+  check<D, bf16>({.queries = 70, .keys = 77, .e = 64, .ev = 64});
+  check<D, bf16>({.queries = 17, .keys = 1, .e = 64, .ev = 64});
+  check<D, bf16>({.batch = 2,
+                  .heads = 6,
+                  .key_heads = 2,
+                  .queries = 23,
+                  .keys = 71,
+                  .e = 40,
+                  .ev = 24,
+                  .options = {.is_causal = true,
+                              .alignment = fg::causal_alignment::bottom_right,
+                              .scale = 0.3,
+                              .enable_gqa = true}});
+  EXPECT_EQ(unit_launches, 3);
+  check<chip_without_units, bf16>({.queries = 18, .keys = 20, .e = 64, .ev = 64});
+  EXPECT_EQ(unit_launches, 4);  // the report says that it was not taken
+  fg::set_launch_hook(before);
+}
+#endif
 
 // Heads of a group are rows beside each other.
 TYPED_TEST(attention_prefill, groups) {

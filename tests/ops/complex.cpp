@@ -414,6 +414,11 @@ TYPED_TEST(complex_numbers, sums) {
   expect_near<C>(read(kept), columns, 32);
   complex_tensor<C, D> none({0, 2}, {});
   EXPECT_EQ(read(fg::sum(s, none.in(), 0)), numbers(2));
+  // Of a number without dimensions, which 0 and -1 name all the same.
+  const auto alone = a.in().select(0, 1).select(0, 2);
+  EXPECT_EQ(read(fg::sum(s, alone)), numbers{a.values()[9]});
+  EXPECT_EQ(read(fg::mean(s, alone, -1)), numbers{a.values()[9]});
+  EXPECT_EQ(fg::sum(s, alone, 0, true).rank(), 0);
   // Of a formula.
   complex_tensor<C, D> b({7}, random_numbers(7));
   numbers products(5), conjugates(5);

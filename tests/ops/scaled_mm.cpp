@@ -166,8 +166,7 @@ TYPED_TEST(scaled_mm_on, special_values) {
   for (std::size_t e = 0; e < 24; ++e) EXPECT_TRUE(std::isnan(got[e])) << e;
   for (std::size_t e = 24; e < 480; ++e) {
     double sum = 0;
-    for (std::size_t q = 0; q < 16; ++q)
-      sum += values[e / 24 * 16 + q] * weights[e % 24 * 16 + q];
+    for (std::size_t q = 0; q < 16; ++q) sum += values[e / 24 * 16 + q] * weights[e % 24 * 16 + q];
     EXPECT_EQ(got[e], rounded<bf16>(2 * sum)) << e;
   }
   test_tensor<f8e4m3, D> none({0, 16}), no_terms({2, 0});

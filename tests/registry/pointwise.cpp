@@ -61,6 +61,31 @@ TEST_F(registry_pointwise, arithmetic) {
   check("minimum", {p, q}, [&] { return fg::minimum(s, m, n); });
 }
 
+TEST_F(registry_pointwise, complex_numbers) {
+  const fg::c128 z(0.5, -2);
+  const auto c = fg::mul(s, a, z);
+  const view<host> v(c);
+  // Of floats and integers: complex ones, in new tensors alone.
+  const auto of_floats = fg::registry<host>::at("mul.Scalar")(s, {x, z});
+  expect_same(of_floats.view(), v, "mul.Scalar");
+  const auto sums = fg::add(s, m, z);
+  const auto of_integers = fg::registry<host>::at("add.Scalar")(s, {p, z});
+  expect_same(of_integers.view(), view<host>(sums), "add.Scalar");
+  check("mul.Scalar", {v, z}, [&] { return fg::mul(s, c, z); });
+  check("mul.Scalar", {v, 2}, [&] { return fg::mul(s, c, 2); });
+  check("add.Tensor", {v, v, z}, [&] { return fg::add(s, c, c, z); });
+  check("sub.Scalar", {v, z, 3}, [&] { return fg::sub(s, c, z, 3); });
+  check("eq.Scalar", {v, z}, [&] { return fg::eq(s, c, z); });
+  const auto few = fg::gt(s, a, 1);
+  check("where.ScalarOther", {view<host>(few), v, z}, [&] { return fg::where(s, few, c, z); });
+  // What has none.
+  EXPECT_ERROR(fg::registry<host>::at("pow.Tensor_Scalar")(s, {x, z}), dtype_mismatch, "pow",
+               "c64");
+  EXPECT_ERROR(fg::registry<host>::at("mul_.Scalar")(s, {x, z}), dtype_mismatch, "mul_", "c64");
+  EXPECT_ERROR(fg::registry<host>::at("add.Tensor")(s, {x, y, z}), invalid_argument, "add.Tensor",
+               "alpha");
+}
+
 TEST_F(registry_pointwise, comparisons) {
 #define COMPARISON(name, other)                                                     \
   for (const char* const key : {#name, #other}) {                                   \

@@ -54,6 +54,10 @@ TEST_F(registry_reduce, others) {
   check("any", {truths}, [&] { return fg::any(s, t); });
   check("any.dim", {x, 0}, [&] { return fg::any(s, a, 0); });
   check("any.dims", {p, fg::int_list(dims)}, [&] { return fg::any(s, m, {0, 1}); });
+  // Of an empty list nothing is reduced, of None everything.
+  check("any.dims", {x, fg::int_list()}, [&] { return fg::ne(s, a, 0); });
+  check("all.dims", {p, fg::int_list(), true}, [&] { return fg::ne(s, m, 0); });
+  check("any.dims", {x, std::nullopt}, [&] { return fg::any(s, a); });
   check("all", {x}, [&] { return fg::all(s, a); });
   check("all.dim", {truths, 2, true}, [&] { return fg::all(s, t, 2, true); });
   check("all.dims", {truths}, [&] { return fg::all(s, t); });

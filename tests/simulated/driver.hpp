@@ -18,6 +18,15 @@ inline const char* name_of_result(int code) {
   return name != nullptr ? name + rules.skipped_of_names : nullptr;
 }
 
+// A free that waits for nothing: work that uses the memory later is wrong.
+inline int free_at_once(u64 address) {
+  const auto found = sim().allocations.find(address);
+  if (found == sim().allocations.end()) return invalid_value;
+  madvise(reinterpret_cast<void*>(address), (found->second + 4095) / 4096 * 4096, MADV_DONTNEED);
+  sim().allocations.erase(found);
+  return ok;
+}
+
 // A launch in a line of blocks and threads, in `cluster` blocks each.
 inline int launch(function* f, const unsigned (&grid)[3], const unsigned (&block)[3], size shared,
                   void* stream_handle, void** arguments, void** extra, unsigned cluster) {

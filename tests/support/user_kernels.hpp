@@ -70,7 +70,7 @@ struct all_of_a_row {
   FLAGGEMS_INLINE static constexpr int neutral(int) { return 1; }
 
   template <class Row>
-  FLAGGEMS_INLINE void run(Row& r) const {
+  FLAGGEMS_INLINE constexpr void run(Row& r) const {
     namespace fk = flaggems::kernels;
     const auto both = r.sum([](const auto& x, const auto& y) FLAGGEMS_LAMBDA {
       using V = decltype(fk::copy_of(x));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels by AMD's own runtime compiler, where it is installed: it needs no GPU.
+#include <flaggems/ops/gemm.hpp>
 #include <flaggems/vendors/hip.hpp>
 #include <support/user_kernels.hpp>
 
@@ -13,6 +14,7 @@ namespace {
 
 namespace fd = flaggems::detail;
 namespace fk = flaggems::kernels;
+using flaggems::bf16;
 using flaggems::f32;
 using flaggems::i32;
 using flaggems::i64;
@@ -40,6 +42,11 @@ TEST(hip, kernels_compile_with_hiprtc) {
     expect_compiled<flaggems_test::row_sums, fk::row_space, fk::row_arg<f32>, fk::row_target<f32>>(
         target);
   }
+  // Instructions of matrix units, of which no option of the compiler tells it.
+  expect_compiled<fk::gemm_tiles<bf16, bf16, fk::no_bias, fk::mma_tile<64, 64, 32, 2, 2, 2, 2, 64>,
+                                 fk::major::along, fk::major::across, fk::mfma_unit<bf16>>,
+                  fk::gemm_space, fk::gemm_arg<bf16>, fk::gemm_arg<bf16>, fk::gemm_out<bf16, f32>,
+                  fk::no_bias, fk::sum_parts<f32>>("gfx90a");
 }
 
 }  // namespace

@@ -10,9 +10,9 @@ A page names the part before the block:
     ...
     ```
 
-and the program marks it by the lines `// [kernel]` and `// [/kernel]`, in Python `# [kernel]`.
+and the program marks it by the lines `// [kernel]` and `// [/kernel]`, in Python `# [kernel]`, in C `/* [kernel] */`.
 
-    snippets.py            fills every block of docs/*.md
+    snippets.py            fills every block of docs/*.md, and those of README.md that name a program
     snippets.py --check    fails if a block differs from its program, or names none
 """
 import argparse
@@ -24,18 +24,19 @@ import textwrap
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GENERATED = {"operators.md", "support.md"}
 BLOCK = re.compile(r"^(?P<source><!-- (?P<file>\S+) \[(?P<part>\w+)\] -->\n)?"
-                   r"```(?P<language>cpp|python)\n(?P<code>.*?)^```$", re.M | re.S)
-MARKER = re.compile(r"^\s*(?://|#) \[/?\w+\]\n", re.M)
+                   r"```(?P<language>cpp|c|python)\n(?P<code>.*?)^```$", re.M | re.S)
+MARK = r"(?://|#|/\*) \[{}\](?: \*/)?\n"
+MARKER = re.compile(r"^\s*" + MARK.format(r"/?\w+"), re.M)
 
 
 def part_of(text, part):
     """The lines between the markers of a part, without the markers of others; None if missing."""
-    found = re.search(rf"^[ ]*(?://|#) \[{part}\]\n(.*?)^[ ]*(?://|#) \[/{part}\]\n", text, re.M | re.S)
+    found = re.search(rf"^[ ]*{MARK.format(part)}(.*?)^[ ]*{MARK.format('/' + part)}", text, re.M | re.S)
     return textwrap.dedent(MARKER.sub("", found[1])) if found else None
 
 
 def pages(root):
-    return [p for p in sorted((root / "docs").glob("*.md")) if p.name not in GENERATED]
+    return [*(p for p in sorted((root / "docs").glob("*.md")) if p.name not in GENERATED), *root.glob("README.md")]
 
 
 def wanted(root, block):
@@ -56,6 +57,8 @@ def problems(root):
     for page in pages(root):
         text = page.read_text()
         for block in BLOCK.finditer(text):
+            if page.name == "README.md" and not block["source"]:
+                continue  # its first block is a whole program (lint's readme_example)
             code, wrong = wanted(root, block)
             if wrong is None and code != block["code"]:
                 wrong = f"differs from {block['file']} [{block['part']}]"

@@ -63,14 +63,17 @@ def compiled_operators():
 
 
 # Of device types whose chips nobody had: what CI shows instead.
-DIALECTS = """| hip | 64 lanes | by clang for gfx90a; some by HIPRTC 5.2 | HIP 5.2 |
-| hip32 | - | by clang for gfx1030; some by HIPRTC 5.2 | HIP 5.2 |
+DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx942; some by HIPRTC 5.2 | HIP 5.2 |
+| hip32 | matrix units, on the emulator | by clang for gfx1030, matrix units also for gfx1100; some by HIPRTC 5.2 | HIP 5.2 |
 | hygon | properties, over the driver of hip | as hip | - |
 | musa | 32 lanes | as a dialect of CUDA, by clang | - |
 | maca | 64 lanes | as a dialect of CUDA, by clang | - |
 | corex | 64 lanes | as a dialect of CUDA, by clang | - |
 | gcu | 32 lanes, grids of 48 | - | - |
 | ascend | all but launches | - | ACL 1.17, of torch-npu 2.14 |
+| mlu | all but launches of operators | - | - |
+| kunlun | all but launches of operators | - | - |
+| level_zero | 32 lanes | to SPIR-V by clang 15 and llvm-spirv 15 | Level Zero 1.4 |
 | opencl | run on a real driver, PoCL 3.1: the suites of devices, most operators | by clang 15 for spir64 | OpenCL 3.0 |
 """
 
@@ -167,8 +170,9 @@ OpenCL for spir64, as HIP for gfx90a or gfx1030 in turn; not run). The host's le
 
 ## Device types of other vendors
 
-No chip has run these. Those with lanes below pass the suite of devices (tests/device/conformance.cpp), and pointwise
-operators, reductions, softmax and sorting (tests/dialects), over a simulated driver whose launches the emulator runs.
+No chip has run these. All but hip32 and hygon pass the suite of devices (tests/device/conformance.cpp) over a simulated
+driver; those with lanes below also pointwise operators, reductions, softmax and sorting (tests/dialects), whose launches
+the emulator runs.
 
 | type | simulated | kernels compiled | declarations compared with |
 |---|---|---|---|

@@ -12,6 +12,7 @@
 #define FLAGGEMS_TORCH_DEVICE(...) \
   static_assert(false, "flaggems: FLAGGEMS_TORCH_DEVICE needs libtorch 2.11 or later")
 #else
+#include <flaggems/adapters/torch_device/autocast.hpp>
 #include <flaggems/adapters/torch_device/composed.hpp>
 #include <flaggems/adapters/torch_device/operators.hpp>
 
@@ -82,8 +83,10 @@ class torch_device_registration {
       : name_(options.name.empty() ? std::string_view(Device::name) : options.name),
         aten_(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__),
         rest_(torch::Library::IMPL, "_", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__),
-        autocast_(torch::Library::IMPL, "_", c10::DispatchKey::AutocastPrivateUse1, __FILE__,
+        autocast_(torch::Library::IMPL, "aten", c10::DispatchKey::AutocastPrivateUse1, __FILE__,
                   __LINE__),
+        no_autocast_(torch::Library::IMPL, "_", c10::DispatchKey::AutocastPrivateUse1, __FILE__,
+                     __LINE__),
         conjugate_(torch::Library::IMPL, "aten", c10::DispatchKey::Conjugate, __FILE__, __LINE__),
         negative_(torch::Library::IMPL, "aten", c10::DispatchKey::Negative, __FILE__, __LINE__),
         module_(torch::Library::DEF, "flaggems_device", std::nullopt, __FILE__, __LINE__) {
@@ -99,7 +102,8 @@ class torch_device_registration {
     torch_composed<Device>::add_to(aten_);
     torch_device_operators<Device>::add_to(aten_, options.exclude);
     rest_.fallback(torch::CppFunction::makeFromBoxedFunction<&torch_fallback<Device>::run>());
-    autocast_.fallback(torch::CppFunction::makeFallthrough());
+    add_autocast(autocast_);
+    no_autocast_.fallback(torch::CppFunction::makeFallthrough());
     // Their fallbacks would call it to make what it is to copy.
     conjugate_.impl("_copy_from", torch::CppFunction::makeFallthrough());
     negative_.impl("_copy_from", torch::CppFunction::makeFallthrough());
@@ -109,7 +113,7 @@ class torch_device_registration {
 
  private:
   std::string name_;
-  torch::Library aten_, rest_, autocast_, conjugate_, negative_, module_;
+  torch::Library aten_, rest_, autocast_, no_autocast_, conjugate_, negative_, module_;
   std::optional<torch_operators<Device> > own_;
 };
 

@@ -8,6 +8,8 @@
 
 #include <flaggems/adapters/torch.hpp>
 #include <flaggems/adapters/torch_operators/arguments.hpp>
+#include <flaggems/adapters/torch_operators/autocast.hpp>
+#include <flaggems/adapters/torch_operators/gradients.hpp>
 #include <flaggems/registry/registry.hpp>
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -246,11 +248,11 @@ struct torch_kernel final : c10::OperatorKernel {
 /// Operators of registry<Device> in PyTorch, from construction to destruction; neither may meet
 /// calls of them on other threads. ATen's stay behind ours: tensors of another device or layout,
 /// given or new, and masks as indices are ATen's. What else ours do not take (a dtype that the
-/// registry was not compiled for, numbers that are complex, outputs to be resized) raises; with
-/// `fall_back` that is ATen's, too, and the log says why. Operators of other namespaces always
-/// raise; they have no gradients, and refuse tensors that require them. With `Device` meta they are
-/// functions for PyTorch's tensors without elements, so that torch.compile and torch.export see the
-/// operators that another object has for a device.
+/// registry was not compiled for, outputs to be resized) raises; with `fall_back` that is ATen's,
+/// too, and the log says why. Operators of other namespaces always raise; those that have a rule
+/// carry gradients (torch_operators/gradients.hpp), the others refuse tensors that require them.
+/// With `Device` meta they are functions for PyTorch's tensors without elements, so that
+/// torch.compile and torch.export see the operators that another object has for a device.
 ///
 /// Not registered, and listed by `left_out`: operators that ATen composes of others, whose
 /// gradients come from those; operators without a tensor among their arguments; those that take a
@@ -336,19 +338,34 @@ class torch_operators {
       library("aten", torch::Library::IMPL, c10::DispatchKey::BackendSelect)
           .impl(std::string(s.key()).c_str(), std::move(kernel));
     } else {
-      auto& own = library(s.space, torch::Library::FRAGMENT, std::nullopt);
-      if (!c10::Dispatcher::singleton().findSchema(
-              {std::string(s.space) + "::" + std::string(s.name), std::string(s.overload)}))
-        own.def(std::string(s.text).c_str());
-      own.impl(std::string(s.key()).c_str(),
-               torch::dispatch(torch_device<Device>::key, std::move(kernel)));
-      // libtorch 1.13 falls through to others, but not to this.
-      if (detail::has_no_elements<Device>)
-        own.impl(
-            std::string(s.key()).c_str(),
-            torch::dispatch(c10::DispatchKey::AutogradMeta, torch::CppFunction::makeFallthrough()));
+      add_own(s, std::move(kernel));
     }
     registered_.push_back(name);
+  }
+  /// An operator that ATen lacks, with its gradients and what autocast does.
+  void add_own(const schema& s, torch::CppFunction kernel) {
+    constexpr c10::DispatchKey there = torch_device<Device>::key;
+    constexpr c10::DeviceType type = torch_device<Device>::type;
+    auto& own = library(s.space, torch::Library::FRAGMENT, std::nullopt);
+    if (!c10::Dispatcher::singleton().findSchema(
+            {std::string(s.space) + "::" + std::string(s.name), std::string(s.overload)}))
+      own.def(std::string(s.text).c_str());
+    const auto add = [&](c10::DispatchKey key, torch::CppFunction&& f) {
+      own.impl(std::string(s.key()).c_str(), torch::dispatch(key, std::move(f)));
+    };
+    add(there, std::move(kernel));
+    const auto autograd = c10::getAutogradKeyFromBackend(c10::toBackendComponent(there));
+    if (const auto* rule = detail::find_gradient_rule(s))
+      add(autograd, torch::CppFunction::makeFromBoxedFunctor(
+                        std::make_unique<detail::torch_gradient_kernel>(s, *rule)));
+    else if (detail::has_no_elements<Device>)  // libtorch 1.13 falls through to others, not to it
+      add(autograd, torch::CppFunction::makeFallthrough());
+    if constexpr (detail::has_autocast(type))
+      if (const auto* rule = detail::find_autocast_rule(s))
+        add(at::autocast::get_autocast_dispatch_key_from_device_type(type),
+            torch::CppFunction::makeFromBoxedFunctor(
+                std::make_unique<detail::torch_autocast_kernel>(type, rule->policy,
+                                                                rule->tensors)));
   }
   void require(const std::string& name) const {
     for (const std::string& one : registered_)

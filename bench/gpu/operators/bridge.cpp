@@ -31,9 +31,10 @@ void* flaggems_bench_find(const char* name) {
   return found == bridge::table().end() ? nullptr : reinterpret_cast<void*>(found->second);
 }
 
-/// Queues an operation in a CUstream of the current device; null if it could, else why not.
+/// Queues an operation in a stream of the current device; null if it could, else why not.
 const char* flaggems_bench_call(void* operation, const bridge::operand* tensors, int count,
-                                const double* numbers, int number_count, CUstream_st* stream) {
+                                const double* numbers, int number_count,
+                                bridge::device::stream_handle stream) {
   try {
     reinterpret_cast<bridge::operation>(operation)(
         {bridge::stream(stream),
@@ -49,9 +50,9 @@ const char* flaggems_bench_call(void* operation, const bridge::operand* tensors,
 /// Why there is no device; empty if there is one.
 const char* flaggems_bench_reason() {
   static const std::string reason =
-      flaggems::cuda::device_count() > 0
+      bridge::device::device_count() > 0
           ? std::string()
-          : std::string(std::string_view(flaggems::cuda::unavailable_reason()));
+          : std::string(std::string_view(bridge::device::unavailable_reason()));
   return reason.c_str();
 }
 }

@@ -8,20 +8,6 @@
 namespace bridge {
 namespace {
 
-const entry add("add", [](const call& c) {
-  with_float(c, 0, [&]<class T>(T) {
-    fg::add(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
-  });
-});
-const entry silu("silu", [](const call& c) {
-  with_float(c, 0, [&]<class T>(T) { fg::silu(c.on, c.view<const T>(0), c.view<T>(1)); });
-});
-const entry gelu("gelu", [](const call& c) {
-  with_float(c, 0, [&]<class T>(T) { fg::gelu(c.on, c.view<const T>(0), c.view<T>(1)); });
-});
-const entry exp("exp", [](const call& c) {
-  with_float(c, 0, [&]<class T>(T) { fg::exp(c.on, c.view<const T>(0), c.view<T>(1)); });
-});
 const entry silu_and_mul("silu_and_mul", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
     fg::silu_and_mul(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));

@@ -58,7 +58,7 @@ inline bool request_tiles() noexcept {
 #endif
 }
 
-inline isa_level detect_isa() noexcept {
+FLAGGEMS_COLD inline isa_level detect_isa() noexcept {
   if constexpr (FLAGGEMS_MODEL_ISA != 0) return isa_level::amx;
   u32 a = 0, b = 0, c = 0, d = 0;
   const auto has = [](u32 word, int bit) { return ((word >> bit) & 1u) != 0; };
@@ -117,7 +117,7 @@ FLAGGEMS_COLD inline text available_isa_levels() {
 
 /// The level named by `text`. Raises invalid_argument for an unknown one, not_supported for one
 /// that the machine lacks; both list the machine's.
-inline isa_level parse_isa(std::string_view name, const char* op) {
+FLAGGEMS_COLD inline isa_level parse_isa(std::string_view name, const char* op) {
   for (int i = 0; i < isa_level_count; ++i) {
     const isa_level level = static_cast<isa_level>(i);
     if (to_string(level) != name) continue;
@@ -180,7 +180,7 @@ struct cache_sizes {
 
 namespace detail {
 
-inline cache_sizes read_caches() {
+FLAGGEMS_COLD inline cache_sizes read_caches() {
   cache_sizes sizes;
 #ifdef _SC_LEVEL1_DCACHE_SIZE
   sizes.l1d = static_cast<i64>(sysconf(_SC_LEVEL1_DCACHE_SIZE));
@@ -221,7 +221,7 @@ inline cache_sizes read_caches() {
 namespace detail {
 
 /// The processor's own name; "unknown" if it has none.
-inline text processor_name() {
+FLAGGEMS_COLD inline text processor_name() {
 #if FLAGGEMS_ARCH_X86
   u32 words[13] = {};
   u32* w = words;

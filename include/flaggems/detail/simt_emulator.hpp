@@ -95,12 +95,18 @@ struct emulated_machine {
   template <class Vec>
   void copy_async(const array_type<Vec>& to, i64 i, const Vec* from, bool exists,
                   source_line line) const {
-    group->copy_async(to.offset, to.count, i, exists ? from : nullptr, thread_index, line);
+    group->copy_async(
+        {to.offset, to.count, i, static_cast<int>(sizeof(Vec)), exists ? from : nullptr, 0, line},
+        thread_index);
   }
   void commit_copies() const { group->commit_copies(thread_index); }
   template <int Left>
   void wait_copies(source_line line) const {
     group->wait_copies(Left, thread_index, line);
+  }
+  template <int Left>
+  void wait_own_copies(source_line line) const {
+    wait_copies<Left>(line);
   }
   template <class T>
   array_type<T> scratch(i64 offset, i64 count) const {
@@ -157,6 +163,11 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
     T x;
     __builtin_memcpy(&x, group().written_bytes(at, sizeof(T), line), sizeof(T));
     return x;
+  }
+  void write(u32 at, const vec<u32, 4>& x, int line = FLAGGEMS_CALLER_LINE) const {
+    __builtin_memcpy(group().bytes_at(at, sizeof(x), line), &x, sizeof(x));
+    group().set_initialised(at, sizeof(x), true);
+    all().set_fenced(thread(), false);
   }
 
   void init_barrier(u32 bar, u32 count, int line = FLAGGEMS_CALLER_LINE) const {
@@ -285,6 +296,8 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   template <class T>
   void add_product(mma_sum<T>* sums, int columns, detail::simt_warp_groups::operand a,
                    detail::simt_warp_groups::operand b, const u32* rows, i32 adds, int line) const {
+    if (!all().is_fenced(thread()))
+      group().refuse("a fence between a write and products", "none", line);
     all().add_product(thread(), {sums, columns, a, b, rows, adds != 0, static_cast<int>(sizeof(T)),
                                  is_same<mma_sum<T>, u32>, &element<T>, 0, line});
   }

@@ -35,6 +35,25 @@ inline constexpr bool has_simt = execution_model<D> == execution::simt;
 template <class D>
 inline constexpr bool has_vectors = execution_model<D> == execution::vector_workers;
 
+/// The instructions of a SIMT device's matrix units.
+enum class matrix_instructions {
+  none,
+  mma,   ///< of 32 threads, as NVIDIA's GPUs have them
+  mfma,  ///< of waves of 64 lanes, as AMD's CDNA has them
+  wmma   ///< of waves of 32 lanes, as AMD's RDNA 3 has them
+};
+
+/// Those of a device type: `capabilities::matrix` if given, else mma where
+/// `capabilities::matrix_units` says that there are any. Some of its devices may have none:
+/// `D::has_matrix_units(device)`, if there, says which have.
+template <class D>
+inline constexpr matrix_instructions matrix_instructions_of = [] {
+  if constexpr (requires { D::capabilities::matrix; })
+    return matrix_instructions(D::capabilities::matrix);
+  else
+    return D::capabilities::matrix_units ? matrix_instructions::mma : matrix_instructions::none;
+}();
+
 namespace detail {
 /// Whether vector workers are the process's own thread pool, whose size and caches kernels may be
 /// planned for; not true of device types derived from such a one.

@@ -42,6 +42,10 @@ View refuse_temporary(const View& view) {
 /// elements (sizes [0], null pointer); operators accept them, and they can be assigned to.
 template <class T, class Device = host>
 class tensor {
+  static_assert(
+      requires { sizeof(Device); },
+      "flaggems: a tensor needs the header of its device type, to_host flaggems/vendors/host.hpp");
+
   static_assert(!std::is_const_v<T>, "tensor: T is an element type, not const");
   static_assert(element<T> || std::is_integral_v<T>, "flaggems: tensor: T is not an element type");
   static_assert(

@@ -114,6 +114,12 @@ requires(kernels::is_complex<T> || kernels::is_complex<dtype_of_operand<X>>) voi
   if constexpr (!is_sum || !kernels::is_complex<T> || !kernels::is_complex<dtype_of_operand<X>>) {
     refuse_complex<T, dtype_of_operand<X>>();
   } else if constexpr (tensor_like<X>) {
+    if (as_view(x).rank() == 0) {  // no dimension of its own to reduce
+      for (int part = 0; part < 2; ++part)
+        reduce_values<Op, kernels::sum_of, C>(op, stream, part_of(as_view(x), part),
+                                              part_of(out, part), dims, keepdim, result);
+      return;
+    }
     const auto parts = parts_of(op, as_view(x));
     const all_dims reduced(op, as_view(x).rank(), dims);
     reduce_values<Op, kernels::sum_of, C>(op, stream, parts, parts_of(op, out), reduced.list(),

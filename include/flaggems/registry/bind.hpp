@@ -208,6 +208,9 @@ auto unpack(const boxed<D>& v) {
     return maybe([](const boxed<D>& x) { return x.number(); });
   else if constexpr (p.kind == parameter_kind::boolean)
     return maybe([](const boxed<D>& x) { return x.boolean(); });
+  else if constexpr (p.kind == parameter_kind::scalar && kernels::is_complex<T> &&
+                     P::line.rule != dtype_rule::same)
+    return maybe([](const boxed<D>& x) { return x.complex_number(); });
   else if constexpr (p.kind == parameter_kind::scalar)
     return maybe([](const boxed<D>& x) {
       using Number = scalar_type<T, P::takes_any_number, Floating>;
@@ -460,7 +463,9 @@ inline constexpr auto slots_of = [] {
     const bool number = s.parameters[i].kind == parameter_kind::scalar &&
                         plan<Bound>::line.rule != dtype_rule::same;
     const bool alpha = s.parameters[i].name == "alpha";
-    r[i] = {accepted(s.parameters[i]),
+    // Where nothing is promoted, a complex number has no tensor's dtype.
+    const u32 complex = number ? 1u << static_cast<unsigned>(boxed_kind::complex_number) : 0u;
+    r[i] = {accepted(s.parameters[i]) | complex,
             output ? role::output : plan<Bound>::role_at(static_cast<int>(i)), number && !alpha,
             number && alpha, must_be_false(s.parameters[i].name)};
   }

@@ -94,6 +94,8 @@ class boxed {
   template <class V>
   requires std::floating_point<V>
   constexpr boxed(V value) : kind_(boxed_kind::floating), number_(static_cast<f64>(value)) {}
+  /// A complex number, which must live until the call as well.
+  constexpr boxed(const c128& value) : kind_(boxed_kind::complex_number), complex_(&value) {}
   constexpr boxed(flaggems::dtype value)
       : kind_(boxed_kind::dtype), integer_(static_cast<i64>(value)) {}
   constexpr boxed(flaggems::memory_format value)
@@ -130,6 +132,10 @@ class boxed {
   [[nodiscard]] constexpr f64 number() const noexcept {
     return kind_ == boxed_kind::floating ? number_ : static_cast<f64>(integer_);
   }
+  /// Of a complex number, or of what `number` takes.
+  [[nodiscard]] constexpr c128 complex_number() const noexcept {
+    return kind_ == boxed_kind::complex_number ? *complex_ : c128(number(), 0);
+  }
   [[nodiscard]] constexpr bool boolean() const noexcept { return integer_ != 0; }
   [[nodiscard]] constexpr flaggems::dtype dtype() const noexcept {
     return static_cast<flaggems::dtype>(integer_);
@@ -162,6 +168,7 @@ class boxed {
     const char* text_;
     const i64* integers_;
     const f64* numbers_;
+    const c128* complex_;
     const bool* bools_;
     const any_view<Device>* view_;
     philox_generator* generator_;

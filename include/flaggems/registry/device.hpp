@@ -38,7 +38,8 @@ struct linked_families;
                                    "a dtype",
                                    "a string",
                                    "a generator",
-                                   "a memory format"};
+                                   "a memory format",
+                                   "a complex number"};
   return detail::text(names[static_cast<int>(kind)]);
 }
 
@@ -82,9 +83,7 @@ dtype promoted_dtype(const schema& s, const slot* slots, const boxed<Device>* ar
       for (const any_view<Device>& x : v.views())
         operands.push_back({static_cast<int>(x.dtype()), x.rank() > 0});
     if (slots[i].promotes && !v.is_none()) {
-      const auto own = v.kind() == boxed_kind::floating  ? detail::kind::floating
-                       : v.kind() == boxed_kind::integer ? detail::kind::integer
-                                                         : detail::kind::boolean;
+      const auto own = static_cast<detail::kind>(kind_number(v.kind()));
       numbers = own > numbers ? own : numbers;
     }
   }
@@ -98,14 +97,12 @@ dtype promoted_dtype(const schema& s, const slot* slots, const boxed<Device>* ar
 /// Where results without operands get their dtype: of numbers, or f32.
 template <class Device>
 dtype dtype_of_numbers(const schema& s, const boxed<Device>* arguments) {
-  bool any = false, floating = false, integer = false;
-  for (std::size_t i = 0; i < s.parameters.size(); ++i) {
-    if (s.parameters[i].kind != parameter_kind::scalar) continue;
-    any = true;
-    floating = floating || arguments[i].kind() == boxed_kind::floating;
-    integer = integer || arguments[i].kind() == boxed_kind::integer;
-  }
-  return !any || floating ? dtype::f32 : integer ? dtype::i64 : dtype::bool_;
+  int highest = -1;
+  for (std::size_t i = 0; i < s.parameters.size(); ++i)
+    if (s.parameters[i].kind == parameter_kind::scalar)
+      highest = (std::max)(highest, kind_number(arguments[i].kind()));
+  constexpr dtype types[] = {dtype::f32, dtype::bool_, dtype::i64, dtype::f32, dtype::c64};
+  return types[highest + 1];
 }
 
 /// The operator copy_ for these dtypes; raises dtype_mismatch if it was not compiled.
@@ -216,7 +213,10 @@ class converted_arguments {
 inline void check_alpha(const schema& s, int alpha, dtype type) {
   if (alpha == 1 || alpha == kind_number(type) || (alpha == 2 && is_complex(type))) return;
   raise(errc::invalid_argument, s.key(),
-        detail::text("an alpha that is not ") + (alpha == 2 ? "floating-point" : "a bool") +
+        detail::text("an alpha that is not ") +
+            (alpha == 3   ? "complex"
+             : alpha == 2 ? "floating-point"
+                          : "a bool") +
             " for operands of " + to_string(type),
         "one");
 }

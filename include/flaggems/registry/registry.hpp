@@ -48,7 +48,10 @@ constexpr int kind_number(dtype d) {
   return is_complex(d) ? 3 : is_floating_point(d) ? 2 : is_integral(d) ? 1 : 0;
 }
 constexpr int kind_number(boxed_kind k) {
-  return k == boxed_kind::floating ? 2 : k == boxed_kind::integer ? 1 : 0;
+  return k == boxed_kind::complex_number ? 3
+         : k == boxed_kind::floating     ? 2
+         : k == boxed_kind::integer      ? 1
+                                         : 0;
 }
 
 /// Which of an operator's forms an entry is.

@@ -31,7 +31,8 @@ enum class boxed_kind : u8 {
   dtype,
   string,
   generator,
-  memory_format
+  memory_format,
+  complex_number
 };
 
 /// What a parameter of a schema takes.

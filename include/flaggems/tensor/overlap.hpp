@@ -90,9 +90,9 @@ struct address_set {
 /// Whether dimensions ia and on of `a` and ib and on of `b`, which starts `delta` after a, share a
 /// byte. Fixes the largest stride and tries each index difference for which the rest can still
 /// overlap: one or two for slices of one parent. True once `budget` steps are used.
-[[nodiscard]] FLAGGEMS_NOINLINE constexpr bool share_byte(const address_set& a, int ia,
-                                                          const address_set& b, int ib, i64 delta,
-                                                          int& budget) noexcept {
+[[nodiscard]] FLAGGEMS_COLD constexpr bool share_byte(const address_set& a, int ia,
+                                                      const address_set& b, int ib, i64 delta,
+                                                      int& budget) noexcept {
   if (delta >= a.span(ia) || -delta >= b.span(ib)) return false;
   if ((ia == a.n && ib == b.n) || --budget < 0) return true;
   const i64 sa = ia < a.n ? a.strides[ia] : 0, sb = ib < b.n ? b.strides[ib] : 0;
@@ -119,8 +119,8 @@ struct address_set {
 
 /// Whether two different indices, from dimension i on, give addresses that differ by -`delta`
 /// bytes: solves delta + sum(d * stride) = 0 with |d| <= count, not all d zero.
-[[nodiscard]] FLAGGEMS_NOINLINE constexpr bool meets_itself(const address_set& a, int i, i64 delta,
-                                                            bool moved, int& budget) noexcept {
+[[nodiscard]] FLAGGEMS_COLD constexpr bool meets_itself(const address_set& a, int i, i64 delta,
+                                                        bool moved, int& budget) noexcept {
   const i64 reach = a.span(i) - a.item;
   if (delta > reach || -delta > reach) return false;
   if (i == a.n) return moved;

@@ -6,10 +6,8 @@
 // against ACL's headers; no NPU has run it.
 #pragma once
 
-#include <flaggems/detail/dynamic_library.hpp>
 #include <flaggems/device/check_device.hpp>
-#include <flaggems/device/execution.hpp>
-#include <flaggems/vendors/driver/driver.hpp>
+#include <flaggems/vendors/driver/vector_core.hpp>
 
 #include <cstdint>
 
@@ -67,6 +65,9 @@ struct acl {
     static const acl opened;
     return opened;
   }
+  static constexpr bool no_memory(int result) noexcept {
+    return result == bad_allocation || result == memory_exhausted;
+  }
   int devices = 0;
   text reason;
 
@@ -90,41 +91,31 @@ struct acl {
   dynamic_library library_;
 };
 
-/// An event, which ACL does not tell from one that is not done before its first record.
-struct acl_event {
-  void* native = nullptr;
-  atomic<bool> recorded{false};
-};
-
 }  // namespace detail
 
 /// Huawei's Ascend NPUs. Streams are aclrtStream, the default one is null.
-struct ascend {
+struct ascend : detail::vector_core_device<ascend, detail::acl> {
   static constexpr const char* name = "ascend";
-  static constexpr int torch_device_type = 20;   // c10::DeviceType::PrivateUse1
-  static constexpr int dlpack_device_type = 12;  // kDLExtDev
 
-  // ---- discovery
-  static int device_count() noexcept { return detail::acl::get().devices; }
-  static detail::text unavailable_reason() { return detail::acl::get().reason; }
+  // ---- discovery: more of it in the base
   static int current_device() {
     std::int32_t device = 0;
     if (device_count() == 0) return 0;
-    if (acl().get_device.call(&device) == 0) return device;
+    if (library().get_device.call(&device) == 0) return device;
     set_device(0);  // a thread has none until it says so
     return 0;
   }
   static void set_device(int index) {
     require(index, "set_device");
-    call("set_device", acl().set_device, index);
+    call("set_device", library().set_device, index);
   }
   static device_properties properties(int index) {
     require(index, "properties");
     const device_guard<ascend> guard(index);
     std::size_t unused = 0, total = 0;
-    call("properties", acl().memory_info, detail::acl::high_bandwidth_memory, &unused, &total);
+    call("properties", library().memory_info, detail::acl::high_bandwidth_memory, &unused, &total);
     device_properties p;
-    const char* const chip = acl().chip.call();
+    const char* const chip = library().chip.call();
     p.name = p.arch = chip != nullptr ? chip : name;
     p.total_memory = static_cast<i64>(total);
     p.free_memory = static_cast<i64>(unused);
@@ -136,68 +127,68 @@ struct ascend {
   static stream_handle create_stream(int /*priority*/) {
     current_device();
     stream_handle s = nullptr;
-    call("stream", acl().create_stream, &s);
+    call("stream", library().create_stream, &s);
     return s;
   }
   static void destroy_stream(stream_handle s) noexcept {
-    acl().synchronize.call(s);  // it may have work, which destroying would drop
-    acl().destroy_stream.call(s);
+    library().synchronize.call(s);  // it may have work, which destroying would drop
+    library().destroy_stream.call(s);
   }
-  static void synchronize(stream_handle s) { call("synchronize", acl().synchronize, s); }
+  static void synchronize(stream_handle s) { call("synchronize", library().synchronize, s); }
   static bool query(stream_handle s) {
     int status = 0;
-    call("query", acl().query, s, &status);
+    call("query", library().query, s, &status);
     return status == 0;
   }
   static stream_handle default_stream() noexcept { return nullptr; }
 
-  using event_handle = detail::acl_event*;
+  using event_handle = detail::recorded_event*;
   static event_handle create_event() {
     current_device();
     void* native = nullptr;
-    call("event", acl().create_event, &native, detail::acl::event_flags);
-    return new detail::acl_event{native};
+    call("event", library().create_event, &native, detail::acl::event_flags);
+    return new detail::recorded_event{native};
   }
   static void destroy_event(event_handle e) noexcept {
-    acl().destroy_event.call(e->native);
+    library().destroy_event.call(e->native);
     delete e;
   }
   static void record(event_handle e, stream_handle s) {
-    call("record", acl().record, e->native, s);
+    call("record", library().record, e->native, s);
     e->recorded.store(true);
   }
   static void wait(stream_handle s, event_handle e) {
-    if (e->recorded.load()) call("wait", acl().wait, s, e->native);
+    if (e->recorded.load()) call("wait", library().wait, s, e->native);
   }
   static void synchronize_event(event_handle e) {
-    if (e->recorded.load()) call("synchronize", acl().synchronize_event, e->native);
+    if (e->recorded.load()) call("synchronize", library().synchronize_event, e->native);
   }
   static bool query_event(event_handle e) {
     int status = detail::acl::event_complete;
-    if (e->recorded.load()) call("query", acl().query_event, e->native, &status);
+    if (e->recorded.load()) call("query", library().query_event, e->native, &status);
     return status == detail::acl::event_complete;
   }
   static double elapsed_ms(event_handle from, event_handle to) {
-    check(from->recorded.load() && to->recorded.load(), errc::invalid_argument, "elapsed_ms",
-          "two recorded events");
+    require_recorded(from, to);
     float ms = 0;
-    call("elapsed_ms", acl().elapsed, &ms, from->native, to->native);
+    call("elapsed_ms", library().elapsed, &ms, from->native, to->native);
     return static_cast<double>(ms);
   }
 
   // ---- memory
   static void* allocate(i64 bytes, stream_handle) {
     current_device();
-    void* data = nullptr;
-    return allocated("allocate", acl().allocate, data,
+    return allocated("allocate", library().allocate,
                      static_cast<std::size_t>(bytes < 1 ? 1 : bytes),
                      detail::acl::huge_pages_first);
   }
-  static void deallocate(void* data, i64, stream_handle) noexcept { acl().deallocate.call(data); }
+  static void deallocate(void* data, i64, stream_handle) noexcept {
+    library().deallocate.call(data);
+  }
   static void copy(void* to, const void* from, i64 bytes, copy_kind kind, stream_handle s) {
     const auto n = static_cast<std::size_t>(bytes);
     if (bytes > 0)
-      call("copy", acl().copy, to, n, from, n,
+      call("copy", library().copy, to, n, from, n,
            kind == copy_kind::host_to_device   ? 1
            : kind == copy_kind::device_to_host ? 2
                                                : 3,
@@ -205,14 +196,13 @@ struct ascend {
   }
   static void fill(void* data, int byte, i64 bytes, stream_handle s) {
     const auto n = static_cast<std::size_t>(bytes);
-    if (bytes > 0) call("fill", acl().fill, data, n, byte, n, s);
+    if (bytes > 0) call("fill", library().fill, data, n, byte, n, s);
   }
   static void* allocate_pinned(i64 bytes) {
     current_device();
-    void* data = nullptr;
-    return allocated("pinned", acl().allocate_pinned, data, static_cast<std::size_t>(bytes));
+    return allocated("pinned", library().allocate_pinned, static_cast<std::size_t>(bytes));
   }
-  static void deallocate_pinned(void* data) noexcept { acl().deallocate_pinned.call(data); }
+  static void deallocate_pinned(void* data) noexcept { library().deallocate_pinned.call(data); }
 
   // ---- modules
   using module_handle = void*;
@@ -220,38 +210,25 @@ struct ascend {
   static module_handle load_module(const void* image, i64 bytes) {
     current_device();
     module_handle module = nullptr;
-    call("load_module", acl().load_module, image, static_cast<std::size_t>(bytes), nullptr,
+    call("load_module", library().load_module, image, static_cast<std::size_t>(bytes), nullptr,
          &module);
     return module;
   }
-  static void unload_module(module_handle module) noexcept { acl().unload_module.call(module); }
+  static void unload_module(module_handle module) noexcept { library().unload_module.call(module); }
   static function_handle find_function(module_handle module, const char* named) {
     function_handle function = nullptr;
-    call("find_function", acl().find_function, module, named, &function);
+    call("find_function", library().find_function, module, named, &function);
     return function;
   }
 
   /// With ACL's words for the thread's last error: results have none of their own.
   static detail::text error_text(int code) {
-    const char* const words = device_count() > 0 ? acl().message.call() : nullptr;
+    const char* const words = device_count() > 0 ? library().message.call() : nullptr;
     return detail::text("ACL result ") + detail::text(code) +
            (words != nullptr ? detail::text(": ") + words : detail::text());
   }
 
-  template <class Kernel, class... Args>
-  static void launch(stream_handle, const launch_config&, const Args&...) {
-    static_assert(sizeof(Kernel) == 0,
-                  "flaggems: kernels have no form for execution::vector_core yet");
-  }
-
   // ---- policies
-  struct geometry {
-    static constexpr int warp_size = 1;
-    static constexpr int preferred_warps = 1;
-    static constexpr i64 max_grid = 65535;
-    static constexpr int grid_quantum = 1;
-    static constexpr bool cap_grid_to_units = true;  // its cores
-  };
   struct argument_abi {  // three system words, arguments, the grid
     static constexpr argument_kind kind = argument_kind::system_in_front;
     static constexpr int alignment = 8;
@@ -259,45 +236,6 @@ struct ascend {
   struct images {
     static constexpr image_provider providers[] = {image_provider::bundle};
   };
-  struct capabilities {
-    static constexpr execution model = execution::vector_core;
-    static constexpr bool matrix_units = true;
-    static constexpr bool async_copy = true;
-    static constexpr bool clusters = false;
-    static constexpr bool fp64 = false;
-    static constexpr bool fp8 = false;
-    static constexpr bool host_accessible = false;
-  };
-
- private:
-  static const detail::acl& acl() noexcept { return detail::acl::get(); }
-  static void require(int index, const char* op) {
-    if (index < 0 || index >= device_count()) [[unlikely]]
-      detail::raise_no_device<ascend>(op, index);
-  }
-  template <class... Params, class... Args>
-  static int result_of(const detail::driver_function<int(Params...)>& function, Args... args) {
-    if (function.call == nullptr) [[unlikely]]
-      detail::raise_no_device<ascend>(name, 0);
-    return function.call(static_cast<Params>(args)...);
-  }
-  template <class F, class... Args>
-  static void call(const char* op, const F& function, Args... args) {
-    if (const int result = result_of(function, args...); result != 0) [[unlikely]]
-      raise(errc::driver_error, op, detail::text("success of ") + function.name,
-            error_text(result));
-  }
-  // Null where memory is exhausted.
-  template <class F, class... Args>
-  static void* allocated(const char* op, const F& function, void*& data, Args... args) {
-    const int result = result_of(function, &data, args...);
-    if (result == detail::acl::bad_allocation || result == detail::acl::memory_exhausted)
-      return nullptr;
-    if (result != 0) [[unlikely]]
-      raise(errc::driver_error, op, detail::text("success of ") + function.name,
-            error_text(result));
-    return data;
-  }
 };
 
 template <>

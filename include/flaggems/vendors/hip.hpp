@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/vendors/driver/dialect.hpp>
+#include <flaggems/vendors/hip/tuning.hpp>
 
 // The runtime's own types, so that handles are those of <hip/hip_runtime_api.h>.
 struct ihipStream_t;
@@ -92,15 +93,50 @@ struct hip_policies : simt_policies<WarpSize> {
   };
 };
 
+/// The policies of a device type some of whose devices have matrix units.
+template <matrix_instructions Matrix, int WarpSize>
+struct amd_policies : hip_policies<WarpSize> {
+  struct capabilities : hip_policies<WarpSize>::capabilities {
+    static constexpr bool matrix_units = true;
+    static constexpr matrix_instructions matrix = Matrix;
+  };
+};
+
+/// Whether a device has the units whose instructions FLAGGEMS_HIP_MFMA (_WMMA) stands for, asked
+/// for once. (gfx908 lacks those of bf16 and f64, gfx12 holds words otherwise.)
+template <class Device>
+bool has_matrix_units_of(int device) {
+  static atomic<int> known[max_devices];  // one more than whether
+  if (device < 0 || device >= max_devices) return false;
+  int answer = known[device].load();
+  if (answer == 0) [[unlikely]] {
+    const device_properties p = Device::properties(device);
+    const std::string_view arch = p.arch.view();
+    const auto is = [&](std::string_view name) { return arch.substr(0, name.size()) == name; };
+    const bool has = matrix_instructions_of<Device> == matrix_instructions::wmma
+                         ? is("gfx11")
+                         : is("gfx90a") || is("gfx94") || is("gfx950");
+    answer = has ? 2 : 1;
+    known[device].store(answer);
+  }
+  return answer == 2;
+}
+
 }  // namespace detail
 
 /// AMD's GPUs with waves of 64 lanes: gfx9, as CDNA is. Streams are hipStream_t.
-struct hip : driver_device<detail::amd_api<hip, 64>>, detail::hip_policies<64> {
+struct hip : driver_device<detail::amd_api<hip, 64>>,
+             detail::amd_policies<matrix_instructions::mfma, 64> {
   static constexpr const char* name = "hip";
+  /// Whether a device is CDNA 2 or 3. Raises device_unavailable.
+  static bool has_matrix_units(int device) { return detail::has_matrix_units_of<hip>(device); }
 };
 /// AMD's GPUs with waves of 32 lanes: gfx10 to gfx12, as RDNA is.
-struct hip32 : driver_device<detail::amd_api<hip32, 32>>, detail::hip_policies<32> {
+struct hip32 : driver_device<detail::amd_api<hip32, 32>>,
+               detail::amd_policies<matrix_instructions::wmma, 32> {
   static constexpr const char* name = "hip32";
+  /// Whether a device is RDNA 3. Raises device_unavailable.
+  static bool has_matrix_units(int device) { return detail::has_matrix_units_of<hip32>(device); }
 };
 template <>
 inline constexpr bool host_accessible<hip> = false;

@@ -8,11 +8,9 @@
 
 #include <flaggems/device/check_device.hpp>
 #include <flaggems/device/execution.hpp>
-#include <flaggems/device/memory_pool.hpp>
 #include <flaggems/vendors/driver/compiler_program.hpp>
+#include <flaggems/vendors/driver/packed_launch.hpp>
 #include <flaggems/vendors/driver/policies.hpp>
-#include <flaggems/vendors/driver/precompiled.hpp>
-#include <flaggems/vendors/driver/runtime_compiler.hpp>
 #include <flaggems/vendors/opencl/queue.hpp>
 
 namespace flaggems {
@@ -57,19 +55,11 @@ struct opencl_api {
   }
 };
 
-/// A kernel's instance on one device.
-struct opencl_kernel {
-  atomic<void*> native{nullptr};
-  pool_mutex arguments;  // a kernel has one set of them, which a launch takes
-  u64 known_memory = 0;
-  int max_threads = 0;
-};
-
 }  // namespace detail
 
 /// OpenCL devices. A stream's handle is an opencl_queue, whose member `native` is the
 /// cl_command_queue.
-struct opencl : detail::simt_policies<32> {
+struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail::opencl_api> {
   static constexpr const char* name = "opencl";
   static constexpr int torch_device_type = 20;  // c10::DeviceType::PrivateUse1
   static constexpr int dlpack_device_type = 4;  // kDLOpenCL
@@ -217,27 +207,8 @@ struct opencl : detail::simt_policies<32> {
     return detail::opencl_make("find_function", calls().clCreateKernel, m, entry);
   }
 
-  // ---- errors, launch
+  // ---- errors; launches are of the base
   static detail::text error_text(int code) { return detail::opencl_error_text(code); }
-
-  template <class Kernel, class... Args>
-  static void launch(stream_handle s, const launch_config& config, const Args&... args) {
-    launch_on<Kernel>(current(), s, config, args...);
-  }
-  template <class Kernel, class... Args>
-  static void launch_on(int index, stream_handle s, const launch_config& config,
-                        const Args&... args) {
-    detail::opencl_kernel& kernel = loaded<Kernel, Args...>(index, config.op);
-    union {  // whole words
-      kernels::argument_pack<Args...> pack;
-      u64 words[(sizeof(kernels::argument_pack<Args...>) + 7) / 8];
-    } bytes = {kernels::pack_of(args...)};
-    start(kernel, index, s, config, &bytes, sizeof(bytes));
-  }
-  template <class Kernel, class... Args>
-  static int most_threads_on(int index, const launch_config& config, const Args&...) {
-    return loaded<Kernel, Args...>(index, config.op).max_threads;
-  }
 
   // ---- policies
   struct geometry : simt_policies::geometry {
@@ -269,79 +240,34 @@ struct opencl : detail::simt_policies<32> {
     s->given.fetch_add(1, detail::memory_order::relaxed);
   }
 
-  template <class Kernel, class... Args>
-  FLAGGEMS_HOST_INLINE static detail::opencl_kernel& loaded(int index, const char* op) {
-    static detail::opencl_kernel kernels[detail::max_devices];
-    detail::opencl_kernel& kernel = kernels[index];
-    if (kernel.native.load(detail::memory_order::acquire) == nullptr) [[unlikely]]
-      load(kernel, op, detail::instance_of<Kernel, Args...>, index);
-    return kernel;
-  }
-  FLAGGEMS_COLD static void load(detail::opencl_kernel& kernel, const char* op,
-                                 const detail::kernel_instance& instance, int index) {
-    static detail::pool_mutex loading;
+  // ---- for packed_launch
+  friend detail::packed_launch<opencl, detail::opencl_api>;
+  static detail::packed_limits limits(const char* op, int index) {
     require(op, index);
-    const detail::pool_lock lock(loading);
-    if (kernel.native.load() != nullptr) return;  // another thread was faster
     const detail::opencl_device& d = detail::opencl_device::of(op, index);
-    using compiler = detail::runtime_compiler<detail::opencl_api>;
-    constexpr const char* target = detail::opencl_api::target;
-    std::string compiled;
-    std::string_view image = detail::precompiled_image_of<detail::opencl_api>(instance, target);
-    if (image.empty()) image = compiled = compiler::get().image_of(op, instance, target);
+    return {d.compute_units, d.max_threads, d.local_memory, geometry::max_grid};
+  }
+  static void* make_kernel(const char* op, int index, std::string_view image, int& most) {
+    const detail::opencl_device& d = detail::opencl_device::of(op, index);
     void* const program = load_module(image.data(), static_cast<i64>(image.size()));
     void* const native = find_function(program, detail::entry_name);  // it keeps the program
     calls().clReleaseProgram.call(program);
-    std::size_t most = 0;
+    std::size_t allowed = 0;
     detail::opencl_call(op, calls().clGetKernelWorkGroupInfo, native, d.id,
-                        detail::cl::kernel_work_group_size, sizeof(most), &most, nullptr);
-    kernel.max_threads =
-        (std::min)(static_cast<int>((std::min)(most, std::size_t{1024})), d.max_threads) /
-        geometry::warp_size * geometry::warp_size;
-    if (kernel.max_threads == 0)
-      raise(errc::not_supported, op, "a device whose groups have the work-items of a warp",
-            detail::text(most) + " work-items a group");
-    kernel.native.store(native, detail::memory_order::release);
+                        detail::cl::kernel_work_group_size, sizeof(allowed), &allowed, nullptr);
+    most = static_cast<int>((std::min)(allowed, static_cast<std::size_t>(most)));
+    return native;
   }
-
-  static void start(detail::opencl_kernel& kernel, int index, stream_handle s,
-                    const launch_config& config, const void* words, std::size_t bytes) {
+  static pool_block<opencl> placed(const char* op, int index, stream_handle s, const void* words,
+                                   std::size_t bytes) {
+    pool_block<opencl> there = pool_allocate(static_cast<i64>(bytes), stream_ref<opencl>(s, index));
+    detail::opencl_device::of(op, index).memory.write(there.data(), words, bytes, s->native);
+    return there;
+  }
+  static void enqueue(detail::packed_kernel& kernel, int index, stream_handle s,
+                      const launch_config& config, const detail::packed_shape& how,
+                      const void* words, std::size_t bytes) {
     detail::opencl_device& d = detail::opencl_device::of(config.op, index);
-    const int wanted =
-        kernels::round_up((std::max)(config.threads, 1) * config.cluster, int{geometry::warp_size});
-    const int threads = (std::min)(wanted, kernel.max_threads);
-    const i64 fixed = kernels::exchange_bytes + i64{slot_bytes} * threads;
-    i64 grid = (std::min)(config.tiles, config.blocks_per_unit > 0
-                                            ? i64{d.compute_units} * config.blocks_per_unit
-                                            : i64{geometry::max_grid});
-    if (bytes > static_cast<std::size_t>(kernels::most_argument_bytes)) [[unlikely]] {
-      const pool_block<opencl> there =
-          pool_allocate(static_cast<i64>(bytes), stream_ref<opencl>(s, index));
-      d.memory.write(there.data(), words, bytes, s->native);
-      const auto address = reinterpret_cast<u64>(there.data());
-      return start(kernel, index, s, config, &address, sizeof(address));
-    }
-    if (fixed + config.scratch <= d.local_memory) [[likely]]
-      return enqueue(kernel, d, s, config, {grid, threads, fixed + config.scratch, nullptr, 0},
-                     words, bytes);
-    const i64 slice = kernels::round_up(config.scratch, i64{256});
-    grid = (std::min)(grid, workspace_blocks * d.compute_units);
-    const pool_block<opencl> memory = pool_allocate(slice * grid, stream_ref<opencl>(s, index));
-    enqueue(kernel, d, s, config, {grid, threads, fixed, memory.data(), slice}, words, bytes);
-  }
-  static constexpr int slot_bytes = 16;       // opencl_machine::slot_bytes
-  static constexpr i64 workspace_blocks = 2;  // a unit, where scratch is in a workspace
-
-  struct shape_of_launch {
-    i64 grid;
-    int threads;
-    i64 shared;
-    void* workspace;
-    i64 slice;
-  };
-  static void enqueue(detail::opencl_kernel& kernel, detail::opencl_device& d, stream_handle s,
-                      const launch_config& config, const shape_of_launch& how, const void* words,
-                      std::size_t bytes) {
     void* const native = kernel.native.load(detail::memory_order::relaxed);
     const auto workspace = reinterpret_cast<u64>(how.workspace);
     const struct {

@@ -111,7 +111,10 @@ struct simt : synchronous_streams, detail::simt_policies<WarpSize> {
     static constexpr image_provider providers[] = {image_provider::linked};
   };
   struct capabilities : detail::simt_policies<WarpSize>::capabilities {
-    static constexpr bool matrix_units = WarpSize == 32;
+    static constexpr bool matrix_units = true;
+    static constexpr matrix_instructions matrix =
+        WarpSize == 32 ? matrix_instructions::mma : matrix_instructions::mfma;
+    static constexpr bool async_copy = WarpSize == 32;
     static constexpr bool clusters = WarpSize == 32;  // so that tests cover both
     static constexpr bool synchronous_streams = true;
   };

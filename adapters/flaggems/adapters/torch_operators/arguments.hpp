@@ -194,6 +194,8 @@ class torch_arguments {
         if (v.isBool()) return v.toBool();
         if (v.isInt()) return v.toInt();
         if (v.isDouble()) return v.toDouble();
+        if (v.isComplexDouble() && complex_read_ < max_lists)
+          return complex_[complex_read_++] = v.toComplexDouble();
         if (v.isIntList() && lists_read_ < max_lists) {
           auto& list = lists_[lists_read_++];
           for (const i64 x : v.toIntList()) list.push_back(x);
@@ -213,9 +215,10 @@ class torch_arguments {
   c10::SmallVector<i64, 6> lists_[max_lists];
   c10::SmallVector<bool, 4> bools_;
   c10::SmallVector<const void*, 4> storages_;
+  c128 complex_[max_lists];
   philox_generator generator_;
   torch_argument_rules rules_;
-  int lists_read_ = 0, device_index_ = -1;
+  int lists_read_ = 0, complex_read_ = 0, device_index_ = -1;
   bool is_atens_ = false;
   // Of Python's numbers, which are tensors of ATen without dimensions, and of what has dimensions.
   int wrapped_kind_ = -1, kind_with_dims_ = -1;

@@ -36,6 +36,10 @@ template <class T>
 FLAGGEMS_INLINE vec<u32, 4> load_words(global_ptr<const T> p) {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
   return *reinterpret_cast<const vec<u32, 4>*>(p);
+#elif FLAGGEMS_LANGUAGE_HIP && FLAGGEMS_DEVICE_CODE
+  // By a generic pointer it would be a flat load, for which each access to LDS waits.
+  using words = u32 __attribute__((ext_vector_type(4)));
+  return bit_cast<vec<u32, 4>>(*(const __attribute__((address_space(1))) words*)(p));
 #else
   return bit_cast<vec<u32, 4>>(load_vec<vec_size<T>>(p));
 #endif

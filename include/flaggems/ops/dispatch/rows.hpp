@@ -9,6 +9,7 @@
 #include <flaggems/kernel/family/row/staged.hpp>
 #include <flaggems/ops/dispatch/register_rows.hpp>
 #include <flaggems/ops/dispatch/short_rows.hpp>
+#include <flaggems/ops/plan/row_check.hpp>
 
 #include <limits>
 
@@ -136,10 +137,10 @@ bool launch_register_rows(
   return true;
 }
 
-/// Runs `program` on the rows of its operands. All checks have passed.
+/// The kernel of `program` for the rows' length and strides.
 template <class Program, class S, class Space, class Operands>
-void launch_rows(const S& stream, launch_config config, const Space& space, const Operands& all,
-                 const Program& program) {
+void launch_checked_rows(const S& stream, launch_config config, const Space& space,
+                         const Operands& all, const Program& program) {
   using C = typename Program::compute;
   using T =
       kernels::remove_const<std::remove_pointer_t<decltype(kernels::operand<0>(all.in).data)>>;
@@ -167,6 +168,15 @@ void launch_rows(const S& stream, launch_config config, const Space& space, cons
   if constexpr (Program::traits.has_updates && !has_simt<device_of<S>>)  // the rows written back
     config.scratch += staged_scratch<T, device_of<S>>(space.length);
   launch<kernels::staged_row_program<Program, Operands>>(stream, config, space, all, program);
+}
+
+/// Runs `program` on the rows of its operands. All checks have passed.
+template <class Program, class S, class Space, class Operands>
+void launch_rows(const S& stream, const launch_config& config, const Space& space,
+                 const Operands& all, const Program& program) {
+  using V = typename row_element<typename Program::compute, !has_simt<device_of<S>>>::type;
+  if constexpr (check_row_program<typename checked_row_of<Program, V, Operands>::type, Program>())
+    launch_checked_rows(stream, config, space, all, program);
 }
 
 }  // namespace flaggems::detail

@@ -91,7 +91,8 @@ class memory_file {
 };
 
 /// The program that compiles for `Api`: the one that its environment variable names, else the first
-/// of its names that runs.
+/// of its names that runs. Where `Api` has a `translator`, that program makes the image of what the
+/// compiler made: the one of the compiler's version, as Debian names it, or of that name alone.
 template <class Api>
 class compiler_program {
  public:
@@ -112,6 +113,8 @@ class compiler_program {
     words.insert(words.end(), options.begin(), options.end());
     compiled_source made;
     made.failure = run(words, flat_source(texts).of(source_of(texts, lines)), made.image, made.log);
+    if constexpr (requires { Api::translator; })
+      if (made.failure.empty()) translate(made);
     if (made.failure.empty() && made.image.empty()) made.failure = "no output";
     return made;
   }
@@ -127,7 +130,9 @@ class compiler_program {
   }
   void try_program(const char* name) {
     std::string number, log;
-    const text failure = run({name, "-dumpversion"}, {}, number, log);
+    text failure = run({name, "-dumpversion"}, {}, number, log);
+    if constexpr (requires { Api::translator; })
+      if (failure.empty()) failure = find_translator(std::atoi(number.c_str()));
     if (failure.empty()) {
       program_ = name;
       version_ = text(name) + " " + number.substr(0, number.find('\n'));
@@ -136,6 +141,32 @@ class compiler_program {
     } else if (reason_.empty()) {
       reason_ = text(name) + ": " + failure;
     }
+  }
+  // Why there is none for this version of the compiler, or nothing.
+  text find_translator(int version) {
+    const char* const named = std::getenv(Api::translator_variable);
+    std::vector<std::string> names;
+    if (named != nullptr && *named != '\0')
+      names = {named};
+    else
+      names = {std::string(Api::translator) + "-" + std::to_string(version), Api::translator};
+    text first;
+    for (const std::string& name : names) {
+      std::string output, log;
+      const text failure = run({name, "--version"}, {}, output, log);
+      translator_ = name;
+      if (failure.empty()) return {};
+      if (first.empty()) first = text(name) + ": " + failure;
+    }
+    return first;
+  }
+  void translate(compiled_source& made) const {
+    std::vector<std::string> words = {translator_};
+    for (const char* option : Api::translator_options) words.emplace_back(option);
+    const std::string code = std::move(made.image);
+    made.image.clear();
+    const text failure = run(words, code, made.image, made.log);
+    if (!failure.empty()) made.failure = text(translator_) + ": " + failure;
   }
   // Why it failed, or nothing.
   static text run(std::vector<std::string> words, std::string_view input, std::string& output,
@@ -165,7 +196,7 @@ class compiler_program {
                              : text("signal ") + text(WTERMSIG(status));
   }
 
-  std::string program_;
+  std::string program_, translator_;
   text version_, reason_;
   int major_number_ = 0;
 };

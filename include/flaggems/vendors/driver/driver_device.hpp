@@ -27,13 +27,6 @@ struct loaded_kernel {
   i64 max_shared = 0;     // maximal dynamic shared memory, in bytes
 };
 
-/// Called with every instance before a device type of `Api` first loads it. For simulated drivers.
-template <class Api>
-struct instance_observer {
-  template <class Kernel, class... Args>
-  static void on_first_launch(const kernel_instance&) {}
-};
-
 // Locked while a kernel is compiled and loaded.
 inline pool_mutex loading;
 

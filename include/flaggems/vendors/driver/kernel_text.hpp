@@ -251,4 +251,11 @@ inline constexpr std::string_view letters_of_names =
   return source + lines;
 }
 
+/// Called with every instance before a device type of `Api` first loads it. For simulated drivers.
+template <class Api>
+struct instance_observer {
+  template <class Kernel, class... Args>
+  static void on_first_launch(const kernel_instance&) {}
+};
+
 }  // namespace flaggems::detail

@@ -80,19 +80,25 @@ template <class Kernel, class = int>
 inline constexpr int most_threads = 0;
 template <class Kernel>
 inline constexpr int most_threads<Kernel, decltype(Kernel::max_threads + 0)> = Kernel::max_threads;
+/// A kernel's `exact_threads`, which each of its blocks has, or 0: any number of warps.
+template <class Kernel, class = int>
+inline constexpr int exact_threads = 0;
+template <class Kernel>
+inline constexpr int exact_threads<Kernel, decltype(Kernel::exact_threads + 0)> =
+    Kernel::exact_threads;
 /// A kernel's `min_blocks` that must be resident per SM, which bounds registers; 0: any.
 template <class Kernel, class = int>
 inline constexpr int least_blocks = 0;
 template <class Kernel>
 inline constexpr int least_blocks<Kernel, decltype(Kernel::min_blocks + 0)> = Kernel::min_blocks;
 
-/// Whether scratch always fits in shared memory on CUDA, so that compilers know the address space:
-/// a kernel bounds its bytes by `most_scratch`.
+/// Whether scratch always fits in shared memory on CUDA and HIP, so that compilers know the address
+/// space: a kernel bounds its bytes by `most_scratch`.
 template <class Kernel, class = int>
 inline constexpr bool is_always_shared = false;
 template <class Kernel>
 inline constexpr bool is_always_shared<Kernel, decltype(Kernel::most_scratch + 0)> =
-    exchange_bytes + Kernel::most_scratch <= FLAGGEMS_CUDA_SHARED_KIB * 1024;
+    exchange_bytes + Kernel::most_scratch <= FLAGGEMS_SHARED_KIB * 1024;
 
 /// Whether a kernel has `awaits_earlier`: it calls block.await_earlier() itself, after work that
 /// depends on arguments only. Others are preceded by that call.
@@ -109,6 +115,8 @@ template <class Kernel, class... Args>
 struct entry_of {
   static constexpr int max_threads = most_threads<Kernel>;
   static constexpr int min_blocks = least_blocks<Kernel>;
+  static constexpr int threads = exact_threads<Kernel>;
+  static constexpr bool is_shared = is_always_shared<Kernel>;
   using arguments = argument_pack<Args...>;
   struct words {
     u64 word[(sizeof(arguments) + 7) / 8];
@@ -177,20 +185,33 @@ __attribute__((aligned(16))) unsigned char flaggems_shared[];
 namespace flaggems::kernels {
 #if FLAGGEMS_LANGUAGE_HIP
 using entry_machine = hip_machine<>;
+// Compilers would otherwise keep registers for blocks of 1024 threads, and not know the address
+// space of scratch.
+template <class Entry>
+inline constexpr int threads_of_entry = Entry::threads > 0 ? Entry::threads : 1024;
+template <class Entry>
+inline constexpr bool is_shared_entry = Entry::is_shared;
+#define FLAGGEMS_ENTRY_BOUNDS(...) __attribute__((amdgpu_flat_work_group_size(1, __VA_ARGS__)))
 #else
+template <class Entry>
+inline constexpr bool is_shared_entry = false;
+#define FLAGGEMS_ENTRY_BOUNDS(...)
 using entry_machine = dialect_machine;
 #endif
 }  // namespace flaggems::kernels
 
-#define FLAGGEMS_INSTANCE(name, ...)                                                               \
-  extern "C" __attribute__((global)) void name(                                                    \
-      typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args, unsigned char* workspace, \
-      flaggems::i64 slice) {                                                                       \
-    unsigned char* scratch = flaggems_shared + flaggems::kernels::exchange_bytes;                  \
-    const flaggems::kernels::entry_machine machine(flaggems_shared, scratch);                      \
-    if (slice > 0) scratch = workspace + machine.block() * slice;                                  \
-    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::entry_machine>(               \
-        args, flaggems::kernels::entry_machine(flaggems_shared, scratch));                         \
+#define FLAGGEMS_INSTANCE(name, ...)                                                      \
+  extern "C" __attribute__((global)) FLAGGEMS_ENTRY_BOUNDS(                               \
+      flaggems::kernels::threads_of_entry<flaggems::kernels::entry_of<__VA_ARGS__>>) void \
+  name(typename flaggems::kernels::entry_of<__VA_ARGS__>::arguments args,                 \
+       unsigned char* workspace, flaggems::i64 slice) {                                   \
+    unsigned char* scratch = flaggems_shared + flaggems::kernels::exchange_bytes;         \
+    const flaggems::kernels::entry_machine machine(flaggems_shared, scratch);             \
+    if (!flaggems::kernels::is_shared_entry<flaggems::kernels::entry_of<__VA_ARGS__>> &&  \
+        slice > 0)                                                                        \
+      scratch = workspace + machine.block() * slice;                                      \
+    flaggems::kernels::entry_of<__VA_ARGS__>::run<flaggems::kernels::entry_machine>(      \
+        args, flaggems::kernels::entry_machine(flaggems_shared, scratch));                \
   }
 
 #elif FLAGGEMS_LANGUAGE_OPENCL

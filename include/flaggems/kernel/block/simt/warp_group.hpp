@@ -7,6 +7,7 @@
 #pragma once
 
 #include <flaggems/kernel/block/simt/tensor_map.hpp>
+#include <flaggems/kernel/lang/vector_access.hpp>
 
 namespace flaggems::kernels {
 
@@ -58,7 +59,7 @@ struct pipeline_position {
 ///   commit and before they are read or written, so that the compiler moves no use of them across
 /// elements:
 ///   store_tiles(to, x): stmatrix of four 8 x 8 matrices, a row's address a lane
-///   read<T>(address)
+///   read<T>(address);  write(address, x): 16 bytes, fence_writes() before products read them
 /// await_earlier(admits): programmatic dependent launch, wait, and trigger if `admits`
 template <class Machine, class = int>
 struct warp_group_unit {
@@ -177,6 +178,12 @@ struct warp_group_unit<cuda_machine, int> {
       asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at) : "memory");
       return bit_cast<T>(x);
     }
+  }
+
+  FLAGGEMS_INLINE void write(u32 at, const vec<u32, 4>& x) const {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x.at[0]), "r"(x.at[1]),
+                 "r"(x.at[2]), "r"(x.at[3])
+                 : "memory");
   }
 
   FLAGGEMS_INLINE void init_barrier(u32 bar, u32 count) const {

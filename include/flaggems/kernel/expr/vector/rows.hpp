@@ -41,11 +41,22 @@ struct row_buffer {
   FLAGGEMS_HOST_INLINE T* data() { return reinterpret_cast<T*>(bytes); }
 };
 
+/// to[k] = x for k < count, by 16 bytes: in a buffer, whose size is a multiple of them.
+template <class T>
+FLAGGEMS_HOST_INLINE void spread(T* to, const T& x, i64 count) {
+  constexpr i64 lanes = 16 / static_cast<i64>(sizeof(T));
+  unsigned char all[16];
+  for (i64 i = 0; i < lanes; ++i) __builtin_memcpy(all + i * sizeof(T), &x, sizeof(T));
+  for (i64 k = 0; k < count; k += lanes)
+    __builtin_memcpy(static_cast<void*>(to + k), all, sizeof(all));
+}
 /// to[k] = from[k * stride] for k < count, and zeros up to a whole vector of any level.
 template <class T>
 FLAGGEMS_NOINLINE void fill_buffer(T* to, const T* from, i64 stride, i64 count) {
   if (stride == 1) {
     __builtin_memcpy(static_cast<void*>(to), from, static_cast<u64>(count) * sizeof(T));
+  } else if (stride == 0) {
+    spread(to, *from, count);
   } else {
     for (i64 k = 0; k < count; ++k) to[k] = from[k * stride];
   }

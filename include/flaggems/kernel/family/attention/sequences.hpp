@@ -20,6 +20,15 @@ struct sequence_numbers {
   FLAGGEMS_INLINE i64 operator[](i64 i) const { return data[i * step]; }
 };
 
+/// A sequence's rows of queries and of keys.
+struct sequence_bounds {
+  i64 begin, queries, key, keys;
+  /// Position i sees the keys j <= i + diagonal; `right` as in sequence_space.
+  FLAGGEMS_INLINE i64 diagonal(i64 right) const {
+    return right < 0 ? keys : keys - queries + right;
+  }
+};
+
 /// Where a sequence's queries are.
 struct sequence_place : coordinates {
   i64 sequence, key_head;
@@ -91,6 +100,14 @@ struct sequence_space {
   FLAGGEMS_INLINE i64 start(i64 sequence) const {
     return max_of(i64(0), min_of(starts[sequence], total_queries));
   }
+  FLAGGEMS_INLINE sequence_bounds bounds(i64 sequence) const {
+    const i64 begin = start(sequence);
+    i64 key = key_starts.exists() ? key_starts[sequence] : 0;
+    i64 keys = used.exists() ? used[sequence] : key_starts[sequence + 1] - key;
+    key = page > 0 ? 0 : max_of(i64(0), min_of(key, total_keys));
+    keys = max_of(i64(0), min_of(keys, total_keys - key));
+    return {begin, max_of(i64(0), start(sequence + 1) - begin), key, keys};
+  }
   FLAGGEMS_INLINE sequence_tile tile(i64 t, i64 rows) const {
     const i64 each = tiles_of_head(rows), head = t / each, at = t - head * each;
     const auto first_tile = [&](i64 s) FLAGGEMS_LAMBDA { return group * start(s) / rows + s; };
@@ -102,23 +119,19 @@ struct sequence_space {
       else
         high = middle;
     }
-    const i64 begin = start(low), queries = start(low + 1) - begin;
-    i64 key = key_starts.exists() ? key_starts[low] : 0;
-    i64 keys = used.exists() ? used[low] : key_starts[low + 1] - key;
-    key = page > 0 ? 0 : max_of(i64(0), min_of(key, total_keys));
-    keys = max_of(i64(0), min_of(keys, total_keys - key));
+    const sequence_bounds here = bounds(low);
     sequence_tile r;
     r.queries_at.rank = r.keys_at.rank = 2;
     r.queries_at.inner = r.keys_at.inner = 0;
-    r.queries_at.at[0] = begin;
-    r.keys_at.at[0] = key;
+    r.queries_at.at[0] = here.begin;
+    r.keys_at.at[0] = here.key;
     r.queries_at.at[1] = r.keys_at.at[1] = r.queries_at.key_head = head;
     r.queries_at.sequence = low;
-    r.queries_at.shift = keys - queries;
+    r.queries_at.shift = here.keys - here.queries;
     r.first = (at - first_tile(low)) * rows;
-    r.rows = group * queries;
-    r.queries = queries;
-    r.keys = keys;
+    r.rows = group * here.queries;
+    r.queries = here.queries;
+    r.keys = here.keys;
     r.left = left;
     r.right = right;
     r.table = {table.data + low * table_row, table.step};
@@ -144,6 +157,19 @@ struct sequence_rule {
   template <class Place, class Query>
   FLAGGEMS_INLINE attention_rule_row<flash_rule> row(const Place& at, const Query& query) const {
     return row(at, query.head, query.position, 0);
+  }
+};
+
+/// The slopes of a sequence_rule alone.
+struct sequence_slopes {
+  alibi slopes;
+  i64 group, sequence_step;
+  template <class Place, class Query>
+  FLAGGEMS_INLINE attention_rule_row<alibi> row(const Place& at, const Query& query) const {
+    alibi own = slopes;
+    own.shift = static_cast<i32>(at.shift);
+    own.slopes += at.sequence * sequence_step;
+    return {own, at.key_head * group + query.head, query.position, 0};
   }
 };
 

@@ -12,6 +12,9 @@
 //     template <class Row> void run(Row& r) const;
 //   };
 //
+// Where `run` is constexpr, ops/plan/row_check.hpp says what is wrong with a function in a
+// sentence.
+//
 // `r` stands for one row, or for several that are worked on side by side. A function f below gets
 // the row's element, then that of each further input, then that of each parameter, which only
 // `affine` and `scaled` take, as it may be absent:

@@ -94,6 +94,11 @@ struct simd {
         spread_lanes<Isa>(v, x);
         return;
       }
+      // Positive zero, which g++ 12 would set lane by lane.
+      if (x == T(0) && !__builtin_signbit(static_cast<double>(x))) {
+        v = vector{};
+        return;
+      }
     }
 #endif
     v = x - vector{};

@@ -29,6 +29,11 @@ struct square {
   FLAGGEMS_HOST_INLINE static vector even(const vector& a, const vector& b, int_sequence<K...>) {
     return FLAGGEMS_SHUFFLE(a, b, (2 * K)...);
   }
+  /// The elements of a, the last one first.
+  template <int... K>
+  FLAGGEMS_HOST_INLINE static vector reversed(const vector& a, int_sequence<K...>) {
+    return FLAGGEMS_SHUFFLE(a, a, (static_cast<int>(sizeof...(K)) - 1 - K)...);
+  }
   FLAGGEMS_HOST_INLINE static vector read(const unsigned char* from) {
     return *reinterpret_cast<const loose*>(from);
   }

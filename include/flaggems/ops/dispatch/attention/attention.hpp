@@ -16,6 +16,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/attention/warp_groups.hpp>
+#include <flaggems/ops/dispatch/matrix_units.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>
 
 #include <utility>
@@ -102,12 +103,14 @@ struct warp_attention {
   static constexpr int width = kernels::vec_size<Key>;
   /// Whether mma applies; queries of 32 bits cannot be split exactly into f16.
   static constexpr bool has_tiles =
-      device_of<S>::capabilities::matrix_units &&
+      matrix_instructions_of<device_of<S>> == matrix_instructions::mma &&
       (std::is_same_v<Key, bf16> || (std::is_same_v<Key, f16> && std::is_same_v<T, f16>));
-  /// Whether many queries go to matrix units.
-  static constexpr bool has_prefill = device_of<S>::capabilities::matrix_units &&
-                                      std::is_same_v<T, Key> &&
-                                      (std::is_same_v<Key, bf16> || std::is_same_v<Key, f16>);
+  /// Whether many queries go to matrix units; to those of mma.
+  static constexpr bool has_unit_prefill =
+      matrix_instructions_of<device_of<S>> != matrix_instructions::none && std::is_same_v<T, Key> &&
+      (std::is_same_v<Key, bf16> || std::is_same_v<Key, f16>);
+  static constexpr bool has_prefill =
+      has_unit_prefill && matrix_instructions_of<device_of<S>> == matrix_instructions::mma;
   using kernel_mask = decltype(decode_operand(std::declval<const Mask&>(), 0));
   const S& stream;
   const kernels::attention_space& space;
@@ -130,7 +133,7 @@ struct warp_attention {
     const bool are_few = logs_arg.data == nullptr && space.queries <= numbers::few_queries &&
                          space.group <= numbers::few_queries &&
                          space.group * space.queries <= numbers::few_queries;
-    if ((!are_few && !has_prefill) || space.rank > 2 || space.keys > policy::most ||
+    if ((!are_few && !has_unit_prefill) || space.rank > 2 || space.keys > policy::most ||
         space.batches > policy::most || space.head_size > 32 * width ||
         space.value_size > 32 * width || !are_narrow())
       return false;
@@ -143,7 +146,7 @@ struct warp_attention {
     if (!are_vec_aligned<width>(k, space.head_size) || !are_vec_aligned<width>(v, space.value_size))
       return false;
     if (!are_few) {
-      if constexpr (has_prefill) return run_prefill();
+      if constexpr (has_unit_prefill) return run_prefill();
       return false;
     }
     const i64 vectors = kernels::max_of(space.head_size, space.value_size) / width;
@@ -163,6 +166,8 @@ struct warp_attention {
   }
 
  private:
+  using unit = matrix_unit_of<device_of<S>, T>;
+
   /// Whether the strides fit in the kernels' 32 bits.
   bool are_narrow() const {
     u64 all = 0;
@@ -203,9 +208,16 @@ struct warp_attention {
                                                            i64{32 * numbers::prefill_warps}) >=
                          numbers::units;
     constexpr int wide = std::is_same_v<Mask, kernels::no_mask> ? 2 : 1;
-    if (blocks <= 1) return is_wide ? prefill<1, wide>() : prefill<1, 1>();
-    if (blocks == 2) return is_wide ? prefill<2, wide>() : prefill<2, 1>();
-    return blocks == 3 ? prefill<3, 1>() : prefill<4, 1>();
+    if constexpr (!has_prefill)
+      if (!has_matrix_units(stream)) {
+        report_candidate<unit>(config.op, device_of<S>::name, 0,
+                               "this device has no such matrix units");
+        return false;
+      }
+    if (blocks <= 1) return (is_wide && prefill<1, wide>()) || prefill<1, 1>();
+    if (blocks == 2) return (is_wide && prefill<2, wide>()) || prefill<2, 1>();
+    if constexpr (has_prefill) return blocks == 3 ? prefill<3, 1>() : prefill<4, 1>();
+    return false;  // 64 KiB of block-local memory have no room for their tiles
   }
 
   template <int Blocks, int RowTiles>
@@ -215,9 +227,13 @@ struct warp_attention {
   }
   template <int Blocks, int RowTiles, class Logs>
   bool prefill(const Logs& sums) {
-    using kernel =
-        kernels::attention_prefill_tiles<T, Out, kernel_mask, Logs, Blocks, RowTiles,
-                                         numbers::prefill_keys(Blocks), numbers::prefill_warps>;
+    using kernel = kernels::attention_prefill_tiles<T, Out, kernel_mask, Logs, Blocks, RowTiles,
+                                                    numbers::prefill_keys(Blocks),
+                                                    numbers::prefill_warps, unit>;
+    if constexpr (!has_prefill)  // in a workspace it would be slower than other kernels
+      if (kernels::exchange_bytes + kernel::most_scratch >
+          block_memory_of<device_of<S>>(ref(stream).device_index()))
+        return false;
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
     const i64 rows = space.group * space.queries;
     const i64 row_tiles = kernels::ceil_div(rows, i64{kernel::rows});

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How attention over sequences of several lengths is computed: by blocks or few queries on vector
-// workers; on SIMT devices of 16 bits by tiles on matrix units, else row by row.
+// workers; on SIMT devices of 16 bits by warp groups or by tiles on matrix units, else row by row.
 #pragma once
 
 #include <flaggems/kernel/family/attention/sequences.hpp>
+#include <flaggems/kernel/family/attention/simt/sequence_warp_units.hpp>
 #include <flaggems/kernel/family/attention/simt/sequences_mma.hpp>
 #include <flaggems/ops/dispatch/attention/attention.hpp>
+
+#include <type_traits>
 
 namespace flaggems::detail {
 
@@ -19,6 +22,111 @@ bool are_narrow_strides(const Args&... args) {
   ((look(args.head), look(args.position), look(args.element)), ...);
   return all >> 31 == 0;
 }
+
+/// Attention of sequences by warp groups, with a rule or no_mask.
+template <class S, class T, class O, class Mask>
+struct sequence_warp_groups {
+  using device = device_of<S>;
+  using numbers = tuning<families::attention, device>;
+  const S& stream;
+  const kernels::sequence_space& space;
+  const Mask& mask;
+  f32 scale;
+  const launch_config& config;
+  const kernels::decode_arg<const T>&q, &k, &v;
+  const kernels::decode_arg<O>& out;
+  const kernels::decode_arg<f32>& logs;
+
+  /// Runs it; false, having done nothing, if it does not apply. Operands are aligned, counts small.
+  bool run() const {
+    const i64 units = device::warp_group_units(ref(stream).device_index());
+    if (units == 0 || space.page > 0 || space.total_keys == 0 ||
+        !is_map_stride(q.position, space.total_queries) || !is_map_stride(q.head, space.group) ||
+        !is_map_stride(q.inner, space.key_heads) || !are_keys_mapped(k) || !are_keys_mapped(v))
+      return false;
+    return by_attention_tile<device, false>(
+        attention_tile_of(
+            numbers::warp_group_tiles, kernels::max_of(space.head_size, space.value_size),
+            kernels::ceil_div(space.total_keys, space.count), space.right >= 0, false),
+        [&]<class Tile>(i64 least_tiles) { return start<Tile>(units, least_tiles); });
+  }
+
+ private:
+  bool are_keys_mapped(const kernels::decode_arg<const T>& x) const {
+    return is_map_stride(x.position, space.total_keys) && is_map_stride(x.inner, space.key_heads);
+  }
+  template <class Tile>
+  tensor_map map_of_keys(const kernels::decode_arg<const T>& x, i64 size) const {
+    const i64 sizes[] = {1, space.key_heads, space.total_keys, size};
+    const i64 strides[] = {0, x.inner, x.position, 1}, box[] = {1, 1, Tile::n, Tile::box};
+    return attention_map(stream, x.data, sizes, strides, box, Tile::line);
+  }
+
+  template <class Tile>
+  bool start(i64 units, i64 least_tiles) const {
+    const attention_sharing<Tile> shared(
+        space.group, space.key_heads,
+        space.total_keys * (space.head_size + space.value_size) * i64{sizeof(T)},
+        numbers::prefill_bytes);
+    const i64 group = shared.rows_of_position, positions = Tile::m / group;
+    // Each sequence begins a tile, and not each fills its last one.
+    const i64 row_tiles = space.total_queries / positions + space.count;
+    kernels::sequence_warp_space many{};
+    if (space.total_queries < space.count * positions / 2 ||
+        row_tiles * space.key_heads * shared.sharers < least_tiles ||
+        !shared.fill(many, row_tiles, space.key_heads, units))
+      return false;
+    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
+    many.head_size = narrow(space.head_size);
+    many.value_size = narrow(space.value_size);
+    many.rows = narrow(positions);
+    many.scale = scale;
+    constexpr int width = sizeof(O) == 2 ? 8 : 2;
+    many.is_out_aligned = are_vec_aligned<width>(out, space.value_size);
+    many.right = narrow(kernels::min_of(space.right, space.total_keys));
+
+    const bool shares = group > 1;
+    const i64 q_sizes[] = {1, space.key_heads, shares ? space.total_queries : space.group,
+                           shares ? space.group : space.total_queries, space.head_size};
+    const i64 q_strides[] = {0, q.inner, shares ? q.position : q.head, shares ? q.head : q.position,
+                             1};
+    const i64 q_box[] = {1, 1, shares ? positions : 1, shares ? group : Tile::m, Tile::box};
+    const tensor_map of_q = attention_map(stream, q.data, q_sizes, q_strides, q_box, Tile::line);
+    const tensor_map of_k = map_of_keys<Tile>(k, space.head_size),
+                     of_v = map_of_keys<Tile>(v, space.value_size);
+    launch_config taken = config;
+    taken.tiles = kernels::min_of(i64{many.tiles}, units);
+    taken.threads = Tile::threads;
+    auto plan =
+        empty<i32>(stream, {row_tiles, i64{sizeof(kernels::sequence_tile_plan) / 4}}, config.op);
+    auto* const tiles = reinterpret_cast<kernels::sequence_tile_plan*>(plan.data());
+    many.plan = tiles;
+    const auto start_with = [&](const auto& all, const auto& scores, const auto& sums) {
+      using kernel = kernels::attention_warp_groups<T, O, std::remove_cvref_t<decltype(scores)>,
+                                                    std::remove_cvref_t<decltype(sums)>, Tile>;
+      taken.scratch = kernel::most_scratch;
+      if (most_threads<kernel>(stream, taken, all, of_q, of_k, of_v, scores, out, sums) <
+          Tile::threads)
+        return false;
+      using planning = kernels::sequence_planning;
+      launch_config first;
+      first.op = config.op;
+      first.threads = planning::max_threads;
+      first.tiles = kernels::ceil_div(row_tiles, i64{first.threads});
+      launch<planning>(stream, first, space, narrow(positions), narrow(row_tiles), tiles);
+      launch<kernel>(stream, taken, all, of_q, of_k, of_v, scores, out, sums);
+      return true;
+    };
+    const auto starts = [&](const auto& all, const auto& scores) {
+      return logs.data == nullptr ? start_with(all, scores, kernels::no_logs{})
+                                  : start_with(all, scores, logs);
+    };
+    if constexpr (std::is_same_v<Mask, kernels::no_mask>)
+      return starts(many, mask);
+    else
+      return with_rule(many, mask, starts);
+  }
+};
 
 /// Attention of sequences by tiles on matrix units.
 template <class S, class T, class Key, class O, class Mask>
@@ -47,6 +155,11 @@ struct sequence_prefill {
         !(scale >= 0x1p-100F && scale <= 0x1p100F) || space.total_keys > most ||
         space.total_queries > most / space.group || space.tiles(16) > most)
       return false;
+    if constexpr (attends_by_warp_groups<device_of<S>>)
+      if (sequence_warp_groups<S, T, O, Mask>{stream, space, mask, scale, config, q, k, v, out,
+                                              logs}
+              .run())
+        return true;
     switch (blocks) {
       case 0:
       case 1: return go<1>();

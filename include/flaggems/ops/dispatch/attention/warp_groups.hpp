@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/attention/attention.hpp>
+#include <flaggems/kernel/family/attention/sequences.hpp>
 #include <flaggems/kernel/family/attention/simt/warp_groups.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tensor_map.hpp>
@@ -19,6 +20,9 @@
 #include <utility>
 
 namespace flaggems::detail {
+
+/// Limits of 32-bit counts, and of strides of a map.
+inline constexpr i64 most_of_warp_groups = i64{1} << 28, most_map_stride = i64{1} << 38;
 
 /// Whether the lines of an operand are aligned to vectors of `width` elements.
 template <int width, class T>
@@ -43,12 +47,53 @@ template <class M>
 struct mask_elements<kernels::decode_mask<M>> {
   using type = M;
 };
-template <class Rule>
-struct mask_elements<kernels::decode_rule<Rule>> {
-  using type = void;  // no elements that boxes have
-};
 template <class Mask>
 using element_of_mask = typename mask_elements<Mask>::type;
+
+/// The slopes alone of a mask that has a flash_rule.
+inline kernels::decode_rule<alibi> slopes_of(const kernels::decode_rule<flash_rule>& mask) {
+  const kernels::decode_arg<const bool>& arg = mask;
+  return {arg, mask.rule.slopes};
+}
+inline kernels::sequence_slopes slopes_of(const kernels::sequence_rule& mask) {
+  return {mask.rule.slopes, mask.group, mask.sequence_step};
+}
+
+/// f(scores) of what a mask with a rule does within its window: no_mask if nothing. False if that
+/// is too much for a kernel whose instructions are all repeated for each score of a thread.
+template <class Mask, class F>
+bool with_scores(const Mask& mask, const F& f) {
+  using rule = std::remove_cvref_t<decltype(mask.rule)>;
+  if constexpr (std::is_same_v<rule, attention_window>) {
+    return f(kernels::no_mask{});
+  } else if constexpr (std::is_same_v<rule, soft_cap>) {
+    return f(kernels::capped_scores(mask.rule));
+  } else if constexpr (std::is_same_v<rule, flash_rule>) {
+    const bool is_capped = mask.rule.cap.limit > 0, has_slopes = mask.rule.slopes.slopes != nullptr;
+    if (is_capped && has_slopes) return false;
+    if (is_capped) return f(kernels::capped_scores(mask.rule.cap));
+    return has_slopes ? f(slopes_of(mask)) : f(kernels::no_mask{});
+  } else {
+    return f(mask);
+  }
+}
+/// f(space, scores) of a problem whose scores have a rule: with the window that it has.
+template <class Space, class Mask, class F>
+bool with_rule(Space space, const Mask& mask, const F& f) {
+  const attention_window window = window_of(mask.rule);
+  const auto limited = [](i64 keys) {
+    constexpr i64 most = 2 * most_of_warp_groups;
+    return static_cast<i32>(kernels::max_of(-most, kernels::min_of(keys, most)));
+  };
+  if (window.right >= 0)
+    space.diagonal = kernels::min_of(space.diagonal, limited(i64{window.shift} + window.right));
+  kernels::windowed_space<Space> windowed{};
+  static_cast<Space&>(windowed) = space;
+  windowed.left = limited(i64{window.left} - window.shift);
+  return with_scores(mask, [&](const auto& scores) {
+    return window.left < 0 ? f(space, scores) : f(windowed, scores);
+  });
+}
 
 /// The tile of a list for heads of up to `size` elements and so many keys: the last one that is
 /// listed for fewer. As many as there are if none is.
@@ -67,8 +112,96 @@ template <std::size_t Count>
   return found;
 }
 
-/// Attention of T (bf16 or f16), with a mask of T or bool if any; operands and mask as the kernels
-/// of SIMT devices take them.
+/// Runs start<Tile>(least_tiles), of which the result is returned, for the chosen tile of a
+/// device's list; false if there is none.
+template <class Device, bool is_masked, class Start>
+bool by_attention_tile(std::size_t chosen, const Start& start) {
+  static constexpr const auto& tiles = tuning<families::attention, Device>::warp_group_tiles;
+  const auto starts = [&]<std::size_t K>(std::integral_constant<std::size_t, K>) {
+    constexpr attention_warp_numbers numbers = tiles[K];
+    if constexpr (numbers.is_masked == is_masked) {
+      using tile = kernels::attention_warp_tile<numbers.size, numbers.keys, numbers.consumers,
+                                                numbers.stages, numbers.streams>;
+      return K == chosen && start.template operator()<tile>(numbers.least_tiles);
+    } else {
+      return false;
+    }
+  };
+  return [&]<std::size_t... K>(std::index_sequence<K...>) {
+    return (starts(std::integral_constant<std::size_t, K>{}) || ...);
+  }
+  (std::make_index_sequence<std::size(tiles)>{});
+}
+
+/// Whether the copy engine takes such a stride of a dimension.
+constexpr bool is_map_stride(i64 stride, i64 size) {
+  return size == 1 || (stride > 0 && stride < most_map_stride);
+}
+
+/// The map of data of such sizes and strides, by boxes with lines of so many bytes. What has size
+/// 1 may have any stride.
+template <class S, class E, std::size_t Rank>
+tensor_map attention_map(const S& stream, const E* data, const i64 (&sizes)[Rank],
+                         const i64 (&strides)[Rank], const i64 (&box)[Rank], i64 line) {
+  i64 taken[Rank];
+  for (std::size_t d = 0; d < Rank; ++d)
+    taken[d] = sizes[d] == 1 && d + 1 < Rank ? i64{kernels::vec_size<E>} : strides[d];
+  return tensor_map_of(
+      stream,
+      tensor_view<const E, device_of<S>>(data, int_list(sizes, Rank), int_list(taken, Rank)), box,
+      static_cast<box_swizzle>(line / 16));
+}
+
+/// How many batches begin at once (kernels::attention_turn): at most so many whose keys and values,
+/// of `bytes` each, are no more than `most` bytes, or up to half as many again if then all turns
+/// have as many. A last turn of fewer would leave blocks without work.
+struct attention_turns {
+  i64 turns, at_once;
+  attention_turns(i64 batches, i64 bytes, i64 most) {
+    const i64 some =
+        kernels::max_of(i64{1}, kernels::min_of(batches, most / kernels::max_of(i64{1}, bytes)));
+    turns = kernels::ceil_div(batches, some);
+    at_once = kernels::ceil_div(batches, turns);
+    constexpr i64 tries = 8;
+    const i64 last = some + kernels::min_of(some / 2, tries);
+    for (i64 n = some + 1; turns * at_once != batches && n <= last; ++n)
+      if (batches % n == 0) {
+        turns = batches / n;
+        at_once = n;
+      }
+  }
+};
+
+/// How the heads that share keys are cut for a tile.
+template <class Tile>
+struct attention_sharing : attention_turns {
+  i64 rows_of_position;  // heads that are rows of a tile, where that has whole positions
+  i64 sharers;           // else heads that are batches
+  attention_sharing(i64 group, i64 batches, i64 bytes, i64 most)
+      : attention_turns(batches, bytes, most),
+        rows_of_position(Tile::m % group == 0 ? group : 1),
+        sharers(group / rows_of_position) {
+    at_once *= sharers;
+  }
+  /// Fills in what units of work are made by, of so many tiles of rows a batch; false if they
+  /// cannot be counted.
+  bool fill(kernels::attention_warp_space& space, i64 row_tiles, i64 batches, i64 units) const {
+    if (row_tiles * at_once > most_of_warp_groups / turns) return false;
+    space.group = divider_by(rows_of_position);
+    space.at_once = divider_by(at_once);
+    space.tiles_at_once = divider_by(row_tiles * at_once);
+    space.row_tiles = static_cast<u32>(row_tiles);
+    space.batches = static_cast<u32>(batches * sharers);
+    space.tiles = static_cast<u32>(turns * row_tiles * at_once);
+    space.sharers = divider_by(sharers);
+    space.turns = static_cast<u32>(turns);
+    space.admits = space.tiles <= units;
+    return true;
+  }
+};
+
+/// Attention of T (bf16 or f16), with a mask of T or bool or a rule, if any; operands and mask as
+/// the kernels of SIMT devices take them.
 template <class S, class T, class Out, class Mask>
 class warp_group_attention {
  public:
@@ -90,45 +223,30 @@ class warp_group_attention {
     if (units == 0 || space.keys == 0 || !is_mapped(q, space.group, space.queries) ||
         !is_mapped(k, 1, space.keys) || !is_mapped(v, 1, space.keys) || !is_mask_mapped())
       return false;
-    return by_tile(attention_tile_of(numbers::warp_group_tiles,
-                                     kernels::max_of(space.head_size, space.value_size), space.keys,
-                                     space.diagonal < space.keys, is_masked),
-                   units, tile_indices{});
+    return by_attention_tile<device, is_masked>(
+        attention_tile_of(numbers::warp_group_tiles,
+                          kernels::max_of(space.head_size, space.value_size), space.keys,
+                          space.diagonal < space.keys, is_masked),
+        [&]<class Tile>(i64 least_tiles) { return start<Tile>(units, least_tiles); });
   }
 
  private:
-  static constexpr const auto& tiles = numbers::warp_group_tiles;
-  static constexpr bool is_masked = !std::is_same_v<Mask, kernels::no_mask>;
+  static constexpr bool is_ruled = requires(const Mask& m) { m.rule; };
+  static constexpr bool is_masked = !std::is_same_v<Mask, kernels::no_mask> && !is_ruled;
   using element = element_of_mask<Mask>;
-  using tile_indices = std::make_index_sequence<std::size(tiles)>;
-  template <std::size_t K>
-  using tile_at = kernels::attention_warp_tile<tiles[K].size, tiles[K].keys, tiles[K].consumers,
-                                               tiles[K].stages, tiles[K].streams>;
-  /// Limits of 32-bit counts, and of strides of a map.
-  static constexpr i64 most = i64{1} << 28, most_stride = i64{1} << 38;
 
   i64 outer() const { return space.rank > 1 ? space.sizes[0] : 1; }
   i64 inner() const { return space.rank > 0 ? space.sizes[space.rank - 1] : 1; }
 
-  static bool is_stride(i64 stride, i64 size) {
-    return size == 1 || (stride > 0 && stride < most_stride);
-  }
   /// Whether the copy engine takes an operand, whose lines are vector-aligned.
   bool is_mapped(const kernels::decode_arg<const T>& x, i64 heads, i64 positions) const {
-    return is_stride(x.outer, outer()) && is_stride(x.inner, inner()) && is_stride(x.head, heads) &&
-           is_stride(x.position, positions);
+    return is_map_stride(x.outer, outer()) && is_map_stride(x.inner, inner()) &&
+           is_map_stride(x.head, heads) && is_map_stride(x.position, positions);
   }
-  /// The map of data of such sizes and strides, by boxes with lines of so many bytes. What has size
-  /// 1 may have any stride.
   template <class E, std::size_t Rank>
   tensor_map map_of(const E* data, const i64 (&sizes)[Rank], const i64 (&strides)[Rank],
                     const i64 (&box)[Rank], i64 line) const {
-    i64 taken[Rank];
-    for (std::size_t d = 0; d < Rank; ++d)
-      taken[d] = sizes[d] == 1 && d + 1 < Rank ? i64{kernels::vec_size<E>} : strides[d];
-    return tensor_map_of(
-        stream, tensor_view<const E, device>(data, int_list(sizes, Rank), int_list(taken, Rank)),
-        box, static_cast<box_swizzle>(line / 16));
+    return attention_map(stream, data, sizes, strides, box, line);
   }
 
   /// Whether it takes the mask, along some dimensions of which strides may be 0.
@@ -136,7 +254,7 @@ class warp_group_attention {
     if constexpr (is_masked) {
       constexpr i64 width = 16 / i64{sizeof(element)};
       const auto is_taken = [](i64 stride) {
-        return stride >= 0 && stride < most_stride && stride % width == 0;
+        return stride >= 0 && stride < most_map_stride && stride % width == 0;
       };
       return mask.element == 1 && kernels::is_vec_aligned<width>(mask.data) &&
              is_taken(mask.outer) && is_taken(mask.inner) && is_taken(mask.head) &&
@@ -170,52 +288,28 @@ class warp_group_attention {
     }
   }
 
-  template <std::size_t... K>
-  bool by_tile(std::size_t chosen, i64 units, std::index_sequence<K...>) const {
-    const auto starts = [&]<std::size_t Tile>(std::integral_constant<std::size_t, Tile>) {
-      if constexpr (tiles[Tile].is_masked == is_masked)
-        return Tile == chosen && start<tile_at<Tile>>(units, tiles[Tile].least_tiles);
-      else
-        return false;
-    };
-    return (starts(std::integral_constant<std::size_t, K>{}) || ...);
-  }
-
   template <class Tile>
   bool start(i64 units, i64 least_tiles) const {
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
-    // Heads that share keys are rows of a tile where that has whole positions; else batches.
-    const i64 rows_of_position = Tile::m % space.group == 0 ? space.group : 1;
-    const i64 sharers = space.group / rows_of_position;
+    const attention_sharing<Tile> shared(
+        space.group, space.batches,
+        space.keys * (space.head_size + space.value_size) * i64{sizeof(T)}, numbers::prefill_bytes);
+    const i64 rows_of_position = shared.rows_of_position;
     const i64 rows = rows_of_position * space.queries;
     const i64 row_tiles = kernels::ceil_div(rows, i64{Tile::m});
-    const i64 bytes =
-        kernels::max_of(i64{1}, space.keys * (space.head_size + space.value_size) * i64{sizeof(T)});
-    const i64 turns = kernels::ceil_div(
-        space.batches,
-        kernels::max_of(i64{1}, kernels::min_of(space.batches, numbers::prefill_bytes / bytes)));
-    const i64 at_once = kernels::ceil_div(space.batches, turns) * sharers;
-    if (row_tiles * at_once > most / turns || row_tiles * space.batches * sharers < least_tiles)
-      return false;
     kernels::attention_warp_space many{};
+    if (row_tiles * space.batches * shared.sharers < least_tiles ||
+        !shared.fill(many, row_tiles, space.batches, units))
+      return false;
     many.keys = narrow(space.keys);
     many.head_size = narrow(space.head_size);
     many.value_size = narrow(space.value_size);
     many.rows = narrow(rows);
     many.diagonal = narrow(space.diagonal);
     many.scale = scale;
-    many.group = divider_by(rows_of_position);
     many.heads = divider_by(inner());
-    many.at_once = divider_by(at_once);
-    many.tiles_at_once = divider_by(row_tiles * at_once);
-    many.row_tiles = static_cast<u32>(row_tiles);
-    many.batches = static_cast<u32>(space.batches * sharers);
-    many.tiles = static_cast<u32>(turns * row_tiles * at_once);
     constexpr int width = sizeof(Out) == 2 ? 8 : 2;
     many.is_out_aligned = are_vec_aligned<width>(out, space.value_size);
-    many.sharers = divider_by(sharers);
-    many.turns = static_cast<u32>(turns);
-    many.admits = many.tiles <= units;
 
     const i64 last[] = {space.group, space.queries, q.head, q.position};
     const bool shares = rows_of_position > 1;
@@ -238,17 +332,24 @@ class warp_group_attention {
     launch_config taken = config;
     taken.tiles = kernels::min_of(i64{many.tiles}, units);
     taken.threads = Tile::threads;
-    const auto starts = [&](const auto& sums) {
-      using kernel = kernels::attention_warp_groups<T, Out, std::remove_const_t<decltype(boxes)>,
+    const auto start_with = [&](const auto& all, const auto& scores, const auto& sums) {
+      using kernel = kernels::attention_warp_groups<T, Out, std::remove_cvref_t<decltype(scores)>,
                                                     std::remove_cvref_t<decltype(sums)>, Tile>;
       taken.scratch = kernel::most_scratch;
-      if (most_threads<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out, sums) <
+      if (most_threads<kernel>(stream, taken, all, of_q, of_k, of_v, scores, out, sums) <
           Tile::threads)
         return false;
-      launch<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out, sums);
+      launch<kernel>(stream, taken, all, of_q, of_k, of_v, scores, out, sums);
       return true;
     };
-    return logs.data == nullptr ? starts(kernels::no_logs{}) : starts(logs);
+    const auto starts = [&](const auto& all, const auto& scores) {
+      return logs.data == nullptr ? start_with(all, scores, kernels::no_logs{})
+                                  : start_with(all, scores, logs);
+    };
+    if constexpr (is_ruled)
+      return with_rule(many, mask, starts);
+    else
+      return starts(many, boxes);
   }
 };
 

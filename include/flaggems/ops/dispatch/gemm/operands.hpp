@@ -9,6 +9,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/copy.hpp>
+#include <flaggems/ops/dispatch/matrix_units.hpp>
 
 #include <type_traits>
 
@@ -35,15 +36,25 @@ inline constexpr bool allows_tf32<tf32_stream<Device>> = true;
 template <class T>
 inline constexpr bool is_f8 = std::is_same_v<T, f8e4m3> || std::is_same_v<T, f8e5m2>;
 
+/// Whether T is one of some types.
+template <class T, class... Types>
+inline constexpr bool is_among = (std::is_same_v<T, Types> || ...);
+
 /// Whether matrix units multiply T by T on a stream.
 template <class S, class T>
-inline constexpr bool has_matrix_unit_type = std::is_same_v<T, bf16> || std::is_same_v<T, f16> ||
-                                             is_f8<T> || std::is_same_v<T, i8> ||
-                                             std::is_same_v<T, u8> ||
-                                             (std::is_same_v<T, f32> && allows_tf32<S>);
+inline constexpr bool has_matrix_unit_type = [] {
+  switch (matrix_instructions_of<device_of<S>>) {
+    case matrix_instructions::mma:
+      return is_among<T, bf16, f16, f64, i8, u8> || is_f8<T> ||
+             (std::is_same_v<T, f32> && allows_tf32<S>);
+    case matrix_instructions::mfma: return is_among<T, bf16, f16, f32, f64, i8>;
+    case matrix_instructions::wmma: return is_among<T, bf16, f16, i8, u8>;
+    default: return false;
+  }
+}();
 /// Whether they take only operands that lie along the sum.
 template <class T>
-inline constexpr bool is_multiplied_along = sizeof(T) != 2;
+inline constexpr bool is_multiplied_along = sizeof(T) != 2 && sizeof(T) != 8;
 
 template <class T>
 kernels::major major_of(const kernels::gemm_arg<T>& x, i64 lines) {

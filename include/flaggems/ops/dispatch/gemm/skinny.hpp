@@ -37,7 +37,7 @@ class skinny_product {
   static constexpr i64 most = i64{1} << 30;
   static constexpr int a_width = kernels::min_of(width, kernels::vec_size<A>);
   static constexpr bool has_tiles =
-      device_of<S>::capabilities::matrix_units && std::is_same_v<A, B> &&
+      matrix_instructions_of<device_of<S>> == matrix_instructions::mma && std::is_same_v<A, B> &&
       (std::is_same_v<B, bf16> || std::is_same_v<B, f16>)&&std::is_same_v<C, f32>;
 
   skinny_product(const S& stream, call_type& call, const Added& aux)

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Attention of many queries on SIMT devices with mma instructions: tiles of keys and values pass
-// through block-local memory, while scores, weights and sums stay in registers.
-// T. Dao: FlashAttention-2, 2023 (arXiv:2307.08691).
+// Attention of many queries on SIMT devices with matrix units: tiles of keys and values pass
+// through block-local memory, while scores, weights and sums stay in registers. T. Dao:
+// FlashAttention-2, 2023 (arXiv:2307.08691).
 #pragma once
 
+#include <flaggems/kernel/block/simt/matrix_units.hpp>
 #include <flaggems/kernel/family/attention/simt/decode.hpp>
 
 namespace flaggems::kernels {
@@ -89,22 +90,28 @@ struct prefill_query {
 };
 
 /// What a thread has first of the products of its warp, which has `rows` rows of a tile.
+template <class Unit>
 struct prefill_fragment {
   int row, column;
   FLAGGEMS_INLINE prefill_fragment(int thread, int rows)
-      : row(thread / 32 * rows + thread % 32 / 4), column(thread % 4 * 2) {}
+      : row(thread / Unit::lanes * rows + Unit::row(thread % Unit::lanes)),
+        column(Unit::column(thread % Unit::lanes)) {}
 };
 
 /// The elements of a block of a head: those that eight threads copy at once.
 inline constexpr int prefill_elements = 64;
 
 /// Queries, keys and values of T (bf16 or f16), vector-aligned, in heads of up to 64 * Blocks
-/// elements. A warp (32 threads) has 16 * RowTiles rows; a block takes Keys keys at a time, and
-/// copies the next ones meanwhile.
+/// elements. A warp (the lanes of Unit) has 16 * RowTiles rows; a block takes Keys keys at a time,
+/// and copies the next ones meanwhile.
 // Scores are scaled to powers of two; a scale below 0 would make the largest the smallest.
-template <class T, class Out, class Mask, class Logs, int Blocks, int RowTiles, int Keys, int Warps>
+template <class T, class Out, class Mask, class Logs, int Blocks, int RowTiles, int Keys, int Warps,
+          class Unit = mma_unit<T>>
 struct attention_prefill_tiles {
-  static constexpr int max_threads = 32 * Warps;
+  static constexpr int max_threads = Unit::lanes * Warps, exact_threads = max_threads;
+  /// Rows of 16 that a thread has sums of, and how many in 16 x Unit::columns.
+  static constexpr int own_rows = Unit::own_rows, each = Unit::sums / own_rows;
+  static constexpr int columns = Unit::columns, halves = 16 / columns;
   static constexpr int size = prefill_elements * Blocks, vectors = size / 8;
   static constexpr int warp_rows = 16 * RowTiles, rows = warp_rows * Warps;
   /// Two tiles of keys and values: one is used while the other arrives.
@@ -141,6 +148,56 @@ struct attention_prefill_tiles {
   /// ... or all elements of eight lines.
   FLAGGEMS_INLINE static int elements_at(int lane, int line, int pair) {
     return place(lane / 16 * 8 + lane % 8, pair, lane / 8 % 2) + line * vectors;
+  }
+
+  /// The unit's fragment of 16 lines from `line` on and the elements from 16 * pair on, ...
+  template <class Block>
+  FLAGGEMS_INLINE static void load_lines(const Block& block,
+                                         const typename Block::template scratch_type<words>& from,
+                                         int line, int pair, u32 (&x)[Unit::words]) {
+    constexpr int together = min_of(Unit::words, 4), parts = 4 / together;  // of a vector
+    const auto found = from.template as<vec<u32, together>>();
+    const int lane = block.thread() % Unit::lanes, byte = Unit::byte(lane);
+    FLAGGEMS_SIMT_UNROLL
+    for (int w = 0; w < Unit::words; w += together) {
+      const int at = place(Unit::line(lane), pair, (byte + 4 * w) / 16) + line * vectors;
+      const auto got = found.read(at * parts + byte / (4 * together) % parts);
+      FLAGGEMS_SIMT_UNROLL
+      for (int e = 0; e < together; ++e) x[w + e] = got.at[e];
+    }
+  }
+  /// ... and of the same transposed: 16 elements, and as terms the lines.
+  template <class Block>
+  FLAGGEMS_INLINE static void load_elements(
+      const Block& block, const typename Block::template scratch_type<words>& from, int line,
+      int pair, u32 (&x)[Unit::words]) {
+    const auto found = from.template as<T>();
+    const int lane = block.thread() % Unit::lanes, e = Unit::line(lane);
+    FLAGGEMS_SIMT_UNROLL
+    for (int w = 0; w < Unit::words; ++w) {
+      const int term = Unit::byte(lane) / 2 + 2 * w;
+      const auto bits_of = [&](int l) FLAGGEMS_LAMBDA {
+        return u32{found.read((place(l, pair, e / 8) + line * vectors) * 8 + e % 8).bits};
+      };
+      x[w] = bits_of(term) | bits_of(term + 1) << 16;
+    }
+  }
+  /// Scores of 16 keys as the fragment of an operand, rounded to T.
+  template <class Block>
+  FLAGGEMS_INLINE static void to_operand([[maybe_unused]] const Block& block, u32 (&x)[Unit::words],
+                                         const f32 (*scores)[Unit::sums]) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int w = 0; w < Unit::words; ++w) {
+      if constexpr (2 * Unit::words == halves * Unit::sums) {  // where they are
+        const auto& piece = scores[2 * w / Unit::sums];
+        x[w] = pack_halves<T>(piece[2 * w % Unit::sums], piece[2 * w % Unit::sums + 1]);
+      } else {  // every other one of a row is in another lane
+        static_assert(Unit::row_lanes == 2 && Unit::step == 2 && halves == 1);
+        const f32 mine = scores[0][w], other = block.template shuffle_xor<f32>(mine, Unit::partner);
+        const bool is_first = Unit::column(block.thread() % Unit::lanes) == 0;
+        x[w] = is_first ? pack_halves<T>(mine, other) : pack_halves<T>(other, mine);
+      }
+    }
   }
 
   /// The index of element e of a line of results, permuted likewise.
@@ -209,27 +266,31 @@ struct attention_prefill_tiles {
 
       // Weights are powers of two of scores relative to `shift`, which follows the largest score:
       // from a number below all others, as that of no score, -inf, has no difference to itself.
-      f32 sums[RowTiles][size / 8][4], shift[RowTiles][2], total[RowTiles][2];
+      f32 sums[RowTiles][size / columns][Unit::sums], shift[RowTiles][own_rows],
+          total[RowTiles][own_rows];
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < RowTiles; ++r) {
         FLAGGEMS_SIMT_UNROLL
-        for (int n = 0; n < size / 8; ++n) {
+        for (int n = 0; n < size / columns; ++n) {
           FLAGGEMS_SIMT_UNROLL
-          for (int e = 0; e < 4; ++e) sums[r][n][e] = 0.0F;
+          for (int e = 0; e < Unit::sums; ++e) sums[r][n][e] = 0.0F;
         }
         FLAGGEMS_SIMT_UNROLL
-        for (int h = 0; h < 2; ++h) {
+        for (int h = 0; h < own_rows; ++h) {
           shift[r][h] = -0x1.fffffep127F;
           total[r][h] = 0.0F;
         }
       }
       // A fragment of 16 rows and 16 elements of the queries.
-      const auto load_query = [&](u32(&to)[4], int r, int d) FLAGGEMS_LAMBDA {
-        block.template load_tiles<false, words>(to, queries, [&](int l) FLAGGEMS_LAMBDA {
-          return lines_at(l, thread / 32 * warp_rows + r * 16, d);
-        });
+      const auto load_query = [&](u32(&to)[Unit::words], int r, int d) FLAGGEMS_LAMBDA {
+        if constexpr (Unit::takes_loaded_tiles)
+          block.template load_tiles<false, words>(to, queries, [&](int l) FLAGGEMS_LAMBDA {
+            return lines_at(l, thread / 32 * warp_rows + r * 16, d);
+          });
+        else
+          load_lines(block, queries, thread / Unit::lanes * warp_rows + r * 16, d, to);
       };
-      u32 kept[keeps_queries ? size / 16 : 1][RowTiles][4];
+      u32 kept[keeps_queries ? size / 16 : 1][RowTiles][Unit::words];
       block.sync();  // the last tile's keys and values may still be read
       if (end > begin) {
         const auto from_q = q.at(at) + vector * 8;
@@ -258,58 +319,62 @@ struct attention_prefill_tiles {
         block.sync();  // all have read the tile before, whose place the next one takes
         const auto keys = tiles.from((slot ^ 1) * tile_vectors);
 
-        f32 scores[RowTiles][Keys / 8][4];
+        f32 scores[RowTiles][Keys / columns][Unit::sums];
         FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < RowTiles; ++r) {
           FLAGGEMS_SIMT_UNROLL
-          for (int n = 0; n < Keys / 8; ++n) {
+          for (int n = 0; n < Keys / columns; ++n) {
             FLAGGEMS_SIMT_UNROLL
-            for (int e = 0; e < 4; ++e) scores[r][n][e] = 0.0F;
+            for (int e = 0; e < Unit::sums; ++e) scores[r][n][e] = 0.0F;
           }
         }
         FLAGGEMS_SIMT_UNROLL
         for (int d = 0; d < size / 16; ++d) {
-          u32 query[RowTiles][4];
+          u32 query[RowTiles][Unit::words];
           FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < RowTiles; ++r) {
             if constexpr (keeps_queries) {
               FLAGGEMS_SIMT_UNROLL
-              for (int w = 0; w < 4; ++w) query[r][w] = kept[d][r][w];
+              for (int w = 0; w < Unit::words; ++w) query[r][w] = kept[d][r][w];
             } else {
               load_query(query[r], r, d);
             }
           }
           FLAGGEMS_SIMT_UNROLL
           for (int n = 0; n < Keys / 16; ++n) {
-            u32 key[4];  // 16 keys, 16 elements
-            block.template load_tiles<false, words>(
-                key, keys, [&](int l) FLAGGEMS_LAMBDA { return elements_at(l, n * 16, d); });
-            const u32 low[2] = {key[0], key[1]}, high[2] = {key[2], key[3]};
+            u32 key[Unit::words];  // 16 keys, 16 elements
+            if constexpr (Unit::takes_loaded_tiles)
+              block.template load_tiles<false, words>(
+                  key, keys, [&](int l) FLAGGEMS_LAMBDA { return elements_at(l, n * 16, d); });
+            else
+              load_lines(block, keys, n * 16, d, key);
             FLAGGEMS_SIMT_UNROLL
             for (int r = 0; r < RowTiles; ++r) {
-              block.template multiply_tiles<T>(scores[r][2 * n], query[r], low);
-              block.template multiply_tiles<T>(scores[r][2 * n + 1], query[r], high);
+              FLAGGEMS_SIMT_UNROLL
+              for (int part = 0; part < halves; ++part)
+                Unit::multiply(block, scores[r][halves * n + part], query[r], key, part);
             }
           }
         }
 
         fetch();
         if (is_masked || start + Keys > least) {
-          const prefill_fragment mine(thread, warp_rows);
+          const prefill_fragment<Unit> mine(thread, warp_rows);
           FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < RowTiles; ++r) {
             FLAGGEMS_SIMT_UNROLL
-            for (int h = 0; h < 2; ++h) {
+            for (int h = 0; h < own_rows; ++h) {
               // Rows past the end repeat the last one: computed, not stored.
-              const prefill_query row(space, min_of(first + mine.row + r * 16 + h * 8, last));
+              const prefill_query row(space,
+                                      min_of(first + mine.row + r * 16 + h * Unit::row_step, last));
               const i32 visible = row.seen(bounds);
               const auto masked = mask.row(at, row);
               FLAGGEMS_SIMT_UNROLL
-              for (int n = 0; n < Keys / 8; ++n) {
+              for (int n = 0; n < Keys / columns; ++n) {
                 FLAGGEMS_SIMT_UNROLL
-                for (int e = 0; e < 2; ++e) {
-                  f32& s = scores[r][n][2 * h + e];
-                  const i32 j = start + n * 8 + mine.column + e;
+                for (int e = 0; e < each; ++e) {
+                  f32& s = scores[r][n][each * h + e];
+                  const i32 j = start + n * columns + mine.column + e * Unit::step;
                   if constexpr (is_masked) s *= space.scale;
                   s = j < visible ? masked.template apply<f32>(lane_scalar{j}, s) : lowest<f32>();
                 }
@@ -318,19 +383,23 @@ struct attention_prefill_tiles {
           }
         }
 
-        f32 most[RowTiles][2];
+        f32 most[RowTiles][own_rows];
         bool grows = false;
         FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < RowTiles; ++r) {
           FLAGGEMS_SIMT_UNROLL
-          for (int h = 0; h < 2; ++h) {
-            f32 now = greater_or_nan(scores[r][0][2 * h], scores[r][0][2 * h + 1]);
+          for (int h = 0; h < own_rows; ++h) {
+            const auto most_of = [&](int n) FLAGGEMS_LAMBDA {
+              f32 x = greater_or_nan(scores[r][n][each * h], scores[r][n][each * h + 1]);
+              FLAGGEMS_SIMT_UNROLL
+              for (int e = 2; e < each; ++e) x = greater_or_nan(x, scores[r][n][each * h + e]);
+              return x;
+            };
+            f32 now = most_of(0);
             FLAGGEMS_SIMT_UNROLL
-            for (int n = 1; n < Keys / 8; ++n)
-              now =
-                  greater_or_nan(now, greater_or_nan(scores[r][n][2 * h], scores[r][n][2 * h + 1]));
+            for (int n = 1; n < Keys / columns; ++n) now = greater_or_nan(now, most_of(n));
             FLAGGEMS_SIMT_UNROLL
-            for (int beyond = 1; beyond < 4; beyond *= 2)
+            for (int beyond = Unit::partner; beyond < Unit::partner * Unit::row_lanes; beyond *= 2)
               now = greater_or_nan(now, block.template shuffle_xor<f32>(now, beyond));
             most[r][h] = now * factor;
             grows = grows || !(most[r][h] <= shift[r][h] + f32(slack));
@@ -339,9 +408,9 @@ struct attention_prefill_tiles {
         if (grows) {
           FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < RowTiles; ++r) {
-            f32 correction[2];
+            f32 correction[own_rows];
             FLAGGEMS_SIMT_UNROLL
-            for (int h = 0; h < 2; ++h) {
+            for (int h = 0; h < own_rows; ++h) {
               correction[h] = 1.0F;
               if (most[r][h] <= shift[r][h] + f32(slack)) continue;
               correction[h] = softmax_power_of_two(shift[r][h] - most[r][h]);
@@ -349,21 +418,21 @@ struct attention_prefill_tiles {
               shift[r][h] = most[r][h];
             }
             FLAGGEMS_SIMT_UNROLL
-            for (int n = 0; n < size / 8; ++n) {
+            for (int n = 0; n < size / columns; ++n) {
               FLAGGEMS_SIMT_UNROLL
-              for (int e = 0; e < 4; ++e) sums[r][n][e] *= correction[e / 2];
+              for (int e = 0; e < Unit::sums; ++e) sums[r][n][e] *= correction[e / each];
             }
           }
         }
         FLAGGEMS_SIMT_UNROLL
         for (int r = 0; r < RowTiles; ++r) {
           FLAGGEMS_SIMT_UNROLL
-          for (int h = 0; h < 2; ++h) {
+          for (int h = 0; h < own_rows; ++h) {
             FLAGGEMS_SIMT_UNROLL
-            for (int n = 0; n < Keys / 8; ++n) {
+            for (int n = 0; n < Keys / columns; ++n) {
               FLAGGEMS_SIMT_UNROLL
-              for (int e = 0; e < 2; ++e) {
-                f32& s = scores[r][n][2 * h + e];
+              for (int e = 0; e < each; ++e) {
+                f32& s = scores[r][n][each * h + e];
                 s = softmax_power_of_two(fma(s, factor, -shift[r][h]));
                 total[r][h] += s;
               }
@@ -373,25 +442,23 @@ struct attention_prefill_tiles {
 
         FLAGGEMS_SIMT_UNROLL
         for (int j = 0; j < Keys / 16; ++j) {
-          u32 weight[RowTiles][4];
+          u32 weight[RowTiles][Unit::words];
           FLAGGEMS_SIMT_UNROLL
-          for (int r = 0; r < RowTiles; ++r) {
-            FLAGGEMS_SIMT_UNROLL
-            for (int w = 0; w < 4; ++w) {
-              const auto& pair = scores[r][2 * j + w / 2];
-              weight[r][w] = pack_halves<T>(pair[w % 2 * 2], pair[w % 2 * 2 + 1]);
-            }
-          }
+          for (int r = 0; r < RowTiles; ++r) to_operand(block, weight[r], scores[r] + halves * j);
           FLAGGEMS_SIMT_UNROLL
           for (int d = 0; d < size / 16; ++d) {
-            u32 value[4];  // 16 keys, 16 elements, transposed
-            block.template load_tiles<true, words>(
-                value, keys, [&](int l) FLAGGEMS_LAMBDA { return lines_at(l, Keys + j * 16, d); });
-            const u32 low[2] = {value[0], value[1]}, high[2] = {value[2], value[3]};
+            u32 value[Unit::words];  // 16 keys, 16 elements, transposed
+            if constexpr (Unit::takes_loaded_tiles)
+              block.template load_tiles<true, words>(value, keys, [&](int l) FLAGGEMS_LAMBDA {
+                return lines_at(l, Keys + j * 16, d);
+              });
+            else
+              load_elements(block, keys, Keys + j * 16, d, value);
             FLAGGEMS_SIMT_UNROLL
             for (int r = 0; r < RowTiles; ++r) {
-              block.template multiply_tiles<T>(sums[r][2 * d], weight[r], low);
-              block.template multiply_tiles<T>(sums[r][2 * d + 1], weight[r], high);
+              FLAGGEMS_SIMT_UNROLL
+              for (int part = 0; part < halves; ++part)
+                Unit::multiply(block, sums[r][halves * d + part], weight[r], value, part);
             }
           }
         }
@@ -399,28 +466,38 @@ struct attention_prefill_tiles {
 
       block.template wait_copies<0>();
       block.sync();  // results take the place of queries, keys and values
-      const prefill_fragment mine(thread, warp_rows);
+      const prefill_fragment<Unit> mine(thread, warp_rows);
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < RowTiles; ++r) {
         FLAGGEMS_SIMT_UNROLL
-        for (int h = 0; h < 2; ++h) {
+        for (int h = 0; h < own_rows; ++h) {
           f32 sum = total[r][h];
           FLAGGEMS_SIMT_UNROLL
-          for (int beyond = 1; beyond < 4; beyond *= 2)
+          for (int beyond = Unit::partner; beyond < Unit::partner * Unit::row_lanes; beyond *= 2)
             sum += block.template shuffle_xor<f32>(sum, beyond);
           if constexpr (!is_same<Logs, no_logs>) {
-            const i32 row = first + mine.row + r * 16 + h * 8;
+            const i32 row = first + mine.row + r * 16 + h * Unit::row_step;
             if (row <= last && mine.column == 0)
               logs.at(at)[logs.offset(prefill_query(space, row))] =
                   prefill_log_sum(shift[r][h], sum);
           }
           const f32 share = 1.0F / (sum == 0.0F ? 1.0F : sum);  // no key seen: 0, an empty sum
-          const auto pairs = results.template as<vec<Out, 2>>();
+          using group = vec<Out, Unit::together>;
+          const auto groups = results.template as<group>();
           FLAGGEMS_SIMT_UNROLL
-          for (int n = 0; n < size / 8; ++n)
-            pairs.write(result_at(mine.row + r * 16 + h * 8, n * 8 + mine.column) / 2,
-                        {static_cast<Out>(f32(sums[r][n][2 * h] * share)),
-                         static_cast<Out>(f32(sums[r][n][2 * h + 1] * share))});
+          for (int n = 0; n < size / columns; ++n) {
+            FLAGGEMS_SIMT_UNROLL
+            for (int e = 0; e < each; e += Unit::together) {
+              group some;
+              FLAGGEMS_SIMT_UNROLL
+              for (int g = 0; g < Unit::together; ++g)
+                some.at[g] = static_cast<Out>(f32(sums[r][n][each * h + e + g] * share));
+              groups.write(result_at(mine.row + r * 16 + h * Unit::row_step,
+                                     n * columns + mine.column + e * Unit::step) /
+                               Unit::together,
+                           some);
+            }
+          }
         }
       }
       block.sync();

@@ -13,11 +13,10 @@ namespace flaggems::kernels {
 /// Where a sequence's queries are.
 struct sequence_decode_place : decode_place {
   i64 sequence, key_head, shift;  // as sequence_place
+  FLAGGEMS_INLINE sequence_decode_place(i64 begin, i64 head, i64 s, i64 keys_before)
+      : decode_place(begin, head), sequence(s), key_head(head), shift(keys_before) {}
   FLAGGEMS_INLINE explicit sequence_decode_place(const sequence_place& p)
-      : decode_place(p.at[0], p.at[1]),
-        sequence(p.sequence),
-        key_head(p.key_head),
-        shift(p.shift) {}
+      : sequence_decode_place(p.at[0], p.at[1], p.sequence, p.shift) {}
 };
 
 /// As prefill_tile, of a sequence.

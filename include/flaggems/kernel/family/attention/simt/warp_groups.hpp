@@ -12,13 +12,13 @@
 namespace flaggems::kernels {
 
 /// A thread of such attention.
-template <class Block, class T, class Out, class Mask, class Logs, class Tile>
+template <class Block, class Space, class T, class Out, class Mask, class Logs, class Tile>
 class attention_by_warp_groups {
  public:
-  FLAGGEMS_INLINE attention_by_warp_groups(Block& block, const attention_warp_space& space,
-                                           const tensor_map& q, const tensor_map& k,
-                                           const tensor_map& v, const Mask& mask,
-                                           const decode_arg<Out>& out, const Logs& logs)
+  FLAGGEMS_INLINE attention_by_warp_groups(Block& block, const Space& space, const tensor_map& q,
+                                           const tensor_map& k, const tensor_map& v,
+                                           const Mask& mask, const decode_arg<Out>& out,
+                                           const Logs& logs)
       : block_(block),
         unit_(block.machine()),
         space_(space),
@@ -58,8 +58,11 @@ class attention_by_warp_groups {
 
  private:
   using unit_type = warp_group_unit<typename Block::machine_type>;
+  using work = typename Space::unit_type;
   static constexpr int d = Tile::d, n = Tile::n, m = Tile::m, stages = Tile::stages;
-  static constexpr bool is_masked = !is_same<Mask, no_mask>;
+  // A mask comes in boxes, a rule is computed.
+  static constexpr bool is_masked = mask_element<Mask>::bytes > 0;
+  static constexpr bool is_ruled = !is_masked && !is_same<Mask, no_mask>;
   using position = pipeline_position<stages>;
   using q_position = pipeline_position<Tile::queries>;
   using scores_type = f32[n / 2];
@@ -84,12 +87,12 @@ class attention_by_warp_groups {
   static constexpr u32 of_values = stages, of_queries = 2 * stages;
 
   /// The block's next unit, which does not exist after the last one.
-  FLAGGEMS_INLINE attention_unit next_unit(u32& round) const {
+  FLAGGEMS_INLINE work next_unit(u32& round) const {
     const u32 block = static_cast<u32>(block_.cluster()),
               blocks = static_cast<u32>(block_.clusters());
     for (;;) {
       const u32 index = attention_warp_space::unit_of(round++, block, blocks);
-      const attention_unit u(space_, index, m, n);
+      const work u(space_, index, m, n);
       if (u.exists || index >= space_.tiles) return u;
     }
   }
@@ -104,13 +107,12 @@ class attention_by_warp_groups {
       unit_.load_box(to + b * rows * 128, map, first, bar);
     }
   }
-  FLAGGEMS_INLINE void load_tile(const tensor_map& map, u32 to, u32 slot, const attention_unit& u,
+  FLAGGEMS_INLINE void load_tile(const tensor_map& map, u32 to, u32 slot, const work& u,
                                  i32 tile) const {
-    load<4>(to, map,
-            {{0, tile * n, static_cast<i32>(u.place.inner), static_cast<i32>(u.place.outer)}}, n,
+    load<4>(to, map, {{0, u.key_at + tile * n, static_cast<i32>(u.place.inner), u.outer()}}, n,
             full(slot));
   }
-  FLAGGEMS_INLINE void load_keys(position& at, const attention_unit& u, i32 tile) const {
+  FLAGGEMS_INLINE void load_keys(position& at, const work& u, i32 tile) const {
     unit_.wait(empty(at.stage), at.phase ^ 1);
     unit_.expect(full(at.stage), Tile::kv_bytes + m * n * mask_bytes);
     load_tile(k_, keys_at(at.stage), at.stage, u, tile);
@@ -129,22 +131,22 @@ class attention_by_warp_groups {
     }
     at.next();
   }
-  FLAGGEMS_INLINE void load_values(position& at, const attention_unit& u, i32 tile) const {
+  FLAGGEMS_INLINE void load_values(position& at, const work& u, i32 tile) const {
     unit_.wait(empty(of_values + at.stage), at.phase ^ 1);
     unit_.expect(full(of_values + at.stage), Tile::kv_bytes);
     load_tile(v_, values_at(at.stage), of_values + at.stage, u, tile);
     at.next();
   }
-  FLAGGEMS_INLINE i32 position_of(const attention_unit& u) const {
+  FLAGGEMS_INLINE i32 position_of(const work& u) const {
     return static_cast<i32>(space_.group.quotient(static_cast<u32>(u.first)));
   }
-  FLAGGEMS_INLINE void load_queries(const q_position& at, const attention_unit& u) const {
+  FLAGGEMS_INLINE void load_queries(const q_position& at, const work& u) const {
     const u32 slot = of_queries + at.stage, to = base_ + at.stage * Tile::q_bytes;
-    const i32 outer = static_cast<i32>(u.place.outer), inner = static_cast<i32>(u.place.inner);
+    const i32 outer = u.outer(), inner = static_cast<i32>(u.place.inner);
     unit_.wait(empty(slot), at.phase ^ 1);
     unit_.expect(full(slot), Tile::q_bytes);
     // Rows of a tile are positions of a head, or all heads of fewer positions.
-    const i32 row = position_of(u);
+    const i32 row = u.query_at + position_of(u);
     if (space_.group.divisor == 1)
       load<5>(to, q_, {{0, row, u.head, inner, outer}}, m, full(slot));
     else
@@ -156,9 +158,9 @@ class attention_by_warp_groups {
     position k_at, v_at;
     q_position q_at;
     u32 round = 0;
-    attention_unit before = next_unit(round);
+    work before = next_unit(round);
     bool is_due = false;  // the values of the last tile of `before`
-    for (attention_unit u = before; u.exists; u = next_unit(round)) {
+    for (work u = before; u.exists; u = next_unit(round)) {
       if (!Tile::streams && is_due) load_values(v_at, before, 0);
       load_queries(q_at, u);
       q_at.next();
@@ -205,10 +207,11 @@ class attention_by_warp_groups {
 
   /// Of a thread's two rows: the number that scores are relative to, in powers of two, the sum of
   /// weights so far, and what sums are scaled by; `left`: the keys of a tile that a row sees, from
-  /// the thread's first one on. (-inf would have no difference to the scores of rows without keys.)
+  /// the thread's first one on, and with windows those before that it does not, `from`. (-inf would
+  /// have no difference to the scores of rows without keys.)
   struct rows_type {
     f32 top[2] = {-0x1.fffffep127F, -0x1.fffffep127F}, total[2] = {0.0F, 0.0F}, factor[2] = {};
-    i32 left[2] = {};
+    i32 left[2] = {}, from[2] = {};
   };
   /// Powers of two by which scores grow before sums are scaled anew.
   static constexpr int slack = 8;
@@ -217,12 +220,20 @@ class attention_by_warp_groups {
     return static_cast<i32>(thread_ - 128) / 32 * 16 + static_cast<i32>(thread_) % 32 / 4;
   }
   FLAGGEMS_INLINE i32 column() const { return static_cast<i32>(thread_) % 4 * 2; }
-  /// Whether a mask is added to the scores, which are scaled before that.
+  /// Whether a mask is added to the scores, which are scaled before that, as before a rule.
   static constexpr bool is_added = mask_bytes > 1;
   FLAGGEMS_INLINE f32 factor() const {
-    return (is_added ? 1.0F : space_.scale) * ln2_constants<f32>::inverse;
+    return (is_added || is_ruled ? 1.0F : space_.scale) * ln2_constants<f32>::inverse;
   }
 
+  /// The rows of the next tile of keys.
+  FLAGGEMS_INLINE static void advance(rows_type& x) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      x.left[r] += n;
+      if constexpr (Space::has_windows) x.from[r] += n;
+    }
+  }
   /// Scores of keys that a row does not see become -inf.
   FLAGGEMS_INLINE static void hide(scores_type& s, const rows_type& x) {
     FLAGGEMS_SIMT_UNROLL
@@ -230,7 +241,9 @@ class attention_by_warp_groups {
       FLAGGEMS_SIMT_UNROLL
       for (int i = 0; i < n / 4; ++i) {
         f32& e = s[i / 2 * 4 + 2 * r + i % 2];
-        e = i / 2 * 8 + i % 2 < x.left[r] ? e : lowest<f32>();
+        bool is_seen = i / 2 * 8 + i % 2 < x.left[r];
+        if constexpr (Space::has_windows) is_seen = is_seen && i / 2 * 8 + i % 2 >= x.from[r];
+        e = is_seen ? e : lowest<f32>();
       }
     }
   }
@@ -260,6 +273,19 @@ class attention_by_warp_groups {
           else
             score = x.at[e] ? score : lowest<f32>();
         }
+      }
+    }
+  }
+  /// Scores of a tile of keys become what the rule makes of them.
+  FLAGGEMS_INLINE void rule(scores_type& s, const work& u, i32 tile) const {
+    const i32 first = u.key_index(tile * n + column());
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      const auto& row = mask_.row(u.place, u.query(space_, u.first + row_in_tile() + 8 * r));
+      FLAGGEMS_SIMT_UNROLL
+      for (int i = 0; i < n / 4; ++i) {
+        f32& e = s[i / 2 * 4 + 2 * r + i % 2];
+        e = row.template apply<f32>(lane_scalar{first + i / 2 * 8 + i % 2}, f32(e * space_.scale));
       }
     }
   }
@@ -312,11 +338,11 @@ class attention_by_warp_groups {
     q_position q;
   };
 
-  /// The scores of a tile while the values of the tile before are multiplied by their weights; that
-  /// is the last one of another unit if this `Begins` one.
+  /// The scores of a unit's tile while the values of the tile before are multiplied by their
+  /// weights; that is the last one of another unit if this `Begins` one.
   template <bool Hides, bool Begins>
   FLAGGEMS_INLINE void step(scores_type& s, sums_type& o, weights_type& p, rows_type& x, places& at,
-                            i32 adds, bool hides = true) const {
+                            i32 adds, const work& u, i32 tile, bool hides = true) const {
     unit_.wait(full(at.k.stage), at.k.phase);
     unit_.hold(s);
     unit_.hold(o);
@@ -332,11 +358,10 @@ class attention_by_warp_groups {
       unit_.sync_named(thread_ / 128, 128);  // all have read it
     }
     release(at.k.stage);
-    if constexpr (Hides) {
-      x.left[0] += n;
-      x.left[1] += n;
+    if constexpr (is_ruled) rule(s, u, tile);
+    if constexpr (Hides || Space::has_windows) advance(x);
+    if constexpr (Hides)
       if (hides) hide(s, x);
-    }
     weigh(s, x);
     unit_.hold(s);
     unit_.template await<0>();
@@ -349,17 +374,23 @@ class attention_by_warp_groups {
     at.v.next();
   }
   /// The rows of a unit, before its first tile.
-  FLAGGEMS_INLINE rows_type rows_of(const attention_unit& u) const {
+  FLAGGEMS_INLINE rows_type rows_of(const work& u) const {
     rows_type x;
     FLAGGEMS_SIMT_UNROLL
-    for (int r = 0; r < 2; ++r)
-      x.left[r] =
-          u.query(space_, u.first + row_in_tile() + 8 * r).seen(space_) - u.count * n - column();
+    for (int r = 0; r < 2; ++r) {
+      const i32 row = u.first + row_in_tile() + 8 * r, before = u.count * n + column();
+      x.left[r] = u.seen(space_, row) - before;
+      if constexpr (Space::has_windows) x.from[r] = u.from(space_, row) - before;
+    }
     return x;
+  }
+  /// Whether some row does not see all keys of a unit's first tile.
+  FLAGGEMS_INLINE static bool hides_first(const work& u) {
+    return Space::has_windows || u.count > u.whole;
   }
   /// The first weights of a unit.
   FLAGGEMS_INLINE void begin(scores_type& s, weights_type& p, rows_type& x, places& at,
-                             const attention_unit& u) const {
+                             const work& u) const {
     unit_.wait(full(at.k.stage), at.k.phase);
     unit_.wait(full(of_queries + at.q.stage), at.q.phase);
     unit_.hold(s);
@@ -373,11 +404,48 @@ class attention_by_warp_groups {
     }
     release(at.k.stage);
     at.k.next();
-    x.left[0] += n;
-    x.left[1] += n;
-    if (u.count > u.whole) hide(s, x);
+    if constexpr (is_ruled) rule(s, u, u.count - 1);
+    advance(x);
+    if (hides_first(u)) hide(s, x);
     weigh(s, x);
     pack(p, s);
+  }
+
+  /// Values of another sequence, behind those of a unit's last tile, become 0: numbers times their
+  /// weights of 0 might be none.
+  FLAGGEMS_INLINE void clear_values(const places& at, const work& u) const {
+    const u32 kept = static_cast<u32>(u.keys - (u.count - 1) * n);
+    if (kept >= n) return;
+    unit_.wait(full(of_values + at.v.stage), at.v.phase);
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (u32 b = 0; b < Tile::boxes; ++b)
+      for (u32 i = kept * 8 + thread_ - 128; i < n * 8; i += 128 * Tile::consumers)
+        unit_.write(values_at(at.v.stage) + b * (n * 128) + i * 16, vec<u32, 4>{});
+    unit_.fence_writes();
+    unit_.sync_named(1 + Tile::consumers, 128 * Tile::consumers);
+  }
+
+  /// Whether none of the warp group's rows exists. (By a shuffle, from which compilers know that a
+  /// warp does not diverge: elsewhere addresses are no longer in uniform registers.)
+  FLAGGEMS_INLINE bool is_idle(const work& u) const {
+    const i32 group = static_cast<i32>(block_.machine().shuffle_from(thread_ / 128, 0)) - 1;
+    return u.first + group * 64 > u.last;
+  }
+  /// Passes over a unit.
+  FLAGGEMS_INLINE void pass(places& at, const work& u) const {
+    if constexpr (Space::has_sequences) clear_values(at, u);
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (i32 t = 0; t < u.count; ++t) {
+      unit_.wait(full(at.k.stage), at.k.phase);
+      release(at.k.stage);
+      at.k.next();
+      unit_.wait(full(of_values + at.v.stage), at.v.phase);
+      release(of_values + at.v.stage);
+      at.v.next();
+    }
+    unit_.wait(full(of_queries + at.q.stage), at.q.phase);
+    release(of_queries + at.q.stage);
+    at.q.next();
   }
 
   FLAGGEMS_INLINE void consume() const {
@@ -388,22 +456,33 @@ class attention_by_warp_groups {
     rows_type x;
     u32 round = 0;
     bool has_begun = false;
-    for (attention_unit u = next_unit(round); u.exists;) {
+    for (work u = next_unit(round); u.exists;) {
+      if (is_idle(u)) {
+        pass(at, u);
+        u = next_unit(round);
+        continue;
+      }
       if (!has_begun) {
         x = rows_of(u);
         begin(s, p, x, at, u);
       }
+      if constexpr (Space::has_sequences) clear_values(at, u);
       i32 adds = 0, tile = u.count - 2;
-      for (; tile >= u.whole; --tile, adds = 1) step<true, false>(s, o, p, x, at, adds);
-      for (; tile >= 0; --tile, adds = 1) step<false, false>(s, o, p, x, at, adds);
+      for (; tile >= u.whole; --tile, adds = 1) step<true, false>(s, o, p, x, at, adds, u, tile);
+      if constexpr (Space::has_windows) {
+        for (; tile >= u.least; --tile, adds = 1) step<false, false>(s, o, p, x, at, adds, u, tile);
+        for (; tile >= 0; --tile, adds = 1) step<true, false>(s, o, p, x, at, adds, u, tile);
+      } else {
+        for (; tile >= 0; --tile, adds = 1) step<false, false>(s, o, p, x, at, adds, u, tile);
+      }
       release(of_queries + at.q.stage);
       at.q.next();
-      const attention_unit next = next_unit(round);
-      has_begun = Tile::streams && next.exists;
+      const work next = next_unit(round);
+      has_begun = Tile::streams && next.exists && !is_idle(next);
       if (has_begun) {
         rows_type y = rows_of(next);
         unit_.wait(full(of_queries + at.q.stage), at.q.phase);
-        step<true, true>(s, o, p, y, at, adds, next.count > next.whole);
+        step<true, true>(s, o, p, y, at, adds, next, next.count - 1, hides_first(next));
         store(o, x, u);
         x = y;
       } else {
@@ -422,8 +501,7 @@ class attention_by_warp_groups {
   }
 
   /// Stores a unit's rows.
-  FLAGGEMS_INLINE void store(const sums_type& o, const rows_type& x,
-                             const attention_unit& u) const {
+  FLAGGEMS_INLINE void store(const sums_type& o, const rows_type& x, const work& u) const {
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < 2; ++r) {
       f32 sum = x.total[r];
@@ -445,7 +523,7 @@ class attention_by_warp_groups {
 
   Block& block_;
   unit_type unit_;
-  const attention_warp_space& space_;
+  const Space& space_;
   const tensor_map &q_, &k_, &v_;
   const Mask& mask_;
   const decode_arg<Out>& out_;
@@ -453,9 +531,9 @@ class attention_by_warp_groups {
   u32 thread_, base_;
 };
 
-/// Queries, keys and values of T (bf16 or f16), with no_mask or attention_mask_boxes, and no_logs
-/// or where logarithms go. Code for CUDA's other targets has no such kernel and takes one warp a
-/// block, by which the host knows it (most_threads in launch/launch.hpp).
+/// Queries, keys and values of T (bf16 or f16), with no_mask, attention_mask_boxes or a rule, and
+/// no_logs or where logarithms go. Code for CUDA's other targets has no such kernel and takes one
+/// warp a block, by which the host knows it (most_threads in launch/launch.hpp).
 template <class T, class Out, class Mask, class Logs, class Tile>
 struct attention_warp_groups {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
@@ -466,13 +544,13 @@ struct attention_warp_groups {
   static constexpr int min_blocks = 1, most_scratch = Tile::scratch(mask_element<Mask>::bytes);
   static constexpr bool awaits_earlier = true;
 
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const attention_warp_space& space,
-                                  const tensor_map& q, const tensor_map& k, const tensor_map& v,
-                                  const Mask& mask, const decode_arg<Out>& out, const Logs& logs) {
+  template <class Block, class Space>
+  FLAGGEMS_INLINE static void run(Block& block, const Space& space, const tensor_map& q,
+                                  const tensor_map& k, const tensor_map& v, const Mask& mask,
+                                  const decode_arg<Out>& out, const Logs& logs) {
     if constexpr (warp_group_unit<typename Block::machine_type>::exists)
-      attention_by_warp_groups<Block, T, Out, Mask, Logs, Tile>(block, space, q, k, v, mask, out,
-                                                                logs)
+      attention_by_warp_groups<Block, Space, T, Out, Mask, Logs, Tile>(block, space, q, k, v, mask,
+                                                                       out, logs)
           .run();
   }
 };

@@ -210,6 +210,11 @@ FLAGGEMS_HOST_INLINE void copy_separately(unsigned char* to, i64 to_step, const 
       const auto b = square<T>::read(from + k * from_step + 16);
       square<T>::write(to + k * size, square<T>::even(a, b, typename square<T>::lanes{}));
     }
+  } else if (to_step == size && from_step == -size) {
+    for (; k + lanes <= n; k += lanes) {
+      const auto last = square<T>::read(from - (k + lanes - 1) * size);
+      square<T>::write(to + k * size, square<T>::reversed(last, typename square<T>::lanes{}));
+    }
   } else if (to_step == size && from_step == 0) {
     typename square<T>::vector all{};
     const T x = *reinterpret_cast<const word*>(from);

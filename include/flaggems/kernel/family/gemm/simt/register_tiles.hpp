@@ -77,7 +77,8 @@ struct box_share {
 /// out = alpha * a * b^T + bias, of any types and strides, in tiles of 16 * Side rows and columns.
 template <class A, class B, class Out, class C, class Bias, int Side, class First = gemm_arg<A>>
 struct gemm_register_tiles {
-  static constexpr int max_threads = 256, min_blocks = Side * sizeof(C) > 16 ? 1 : 2;
+  static constexpr int max_threads = 256, exact_threads = max_threads;
+  static constexpr int min_blocks = Side * sizeof(C) > 16 ? 1 : 2;
   static constexpr int lines = 16 * Side, depth = 16, loads = lines * depth / 256;
   static constexpr int width = vec_size<C>, groups = Side / width;
   static constexpr int pitch = lines + width;  // of a term's elements: writes have no conflicts

@@ -1,22 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Matrix products of elements of 16 and 8 bits on SIMT devices with matrix units: mma of 32
-// threads, from block-local memory that asynchronous copies fill some steps ahead.
+// Matrix products on SIMT devices with matrix units, from block-local memory that is filled some
+// steps ahead.
 #pragma once
 
-#include <flaggems/kernel/block/simt/mma.hpp>
+#include <flaggems/kernel/block/simt/matrix_units.hpp>
+#include <flaggems/kernel/family/gemm/simt/register_loader.hpp>
 #include <flaggems/kernel/family/gemm/simt/results.hpp>
 
 namespace flaggems::kernels {
 
 /// A block's tile: Rows x Columns results, 2 * Depth bytes of terms a step, Stages steps in
-/// block-local memory, WarpRows x WarpColumns warps.
-template <int Rows, int Columns, int Depth, int Stages, int WarpRows, int WarpColumns, int Blocks>
+/// block-local memory, WarpRows x WarpColumns warps of the unit's lanes.
+template <int Rows, int Columns, int Depth, int Stages, int WarpRows, int WarpColumns, int Blocks,
+          int Lanes = 32>
 struct mma_tile {
   static constexpr int rows = Rows, columns = Columns, depth = Depth, stages = Stages;
   static constexpr int warp_rows = WarpRows, warp_columns = WarpColumns;
-  static constexpr int threads = 32 * WarpRows * WarpColumns;
+  static constexpr int lanes = Lanes, threads = Lanes * WarpRows * WarpColumns;
   static constexpr int blocks = Blocks;  // resident at once, which bounds registers
 };
 
@@ -33,8 +35,9 @@ class tile_loader {
   static constexpr int vectors = (along ? Depth : Lines) / width;  // of a row
   static constexpr int rows = along ? Lines : Depth;
   static constexpr int size = rows * vectors;
+  static constexpr bool is_wide = sizeof(T) == 8;
 
-  static_assert(along || sizeof(T) == 2);
+  static_assert(along || sizeof(T) == 2 || sizeof(T) == 8);
 
   /// For lines from `first` on, and terms [begin, end). Sizes along vectors are multiples of these.
   FLAGGEMS_INLINE tile_loader(int thread, global_ptr<const T> matrix, const gemm_arg<T>& x,
@@ -49,18 +52,31 @@ class tile_loader {
     left_ = count_of((along ? end : lines) - at);
     to_ = place(row, v);
   }
-  /// Copies the next box to `slot`, zeros for what is outside.
+  /// Copies a part of the next box to `slot`, zeros for what is outside.
   template <class Block>
   FLAGGEMS_INLINE void load(const Block& block,
-                            const typename Block::template scratch_type<words>& stages, int slot) {
+                            const typename Block::template scratch_type<words>& stages, int slot,
+                            int part, int parts) const {
+    constexpr int count = rows / rows_at_once;
     FLAGGEMS_SIMT_UNROLL
-    for (int i = 0; i < rows / rows_at_once; ++i)
+    for (int i = count * part / parts; i < count * (part + 1) / parts; ++i)
       block.template copy_async<words>(
           stages, slot + to_ + i * (rows_at_once * vectors),
           reinterpret_cast<global_ptr<const words>>(from_ + i * stride_),
           left_ > 0 && i * rows_at_once < rows_left_);
+  }
+  FLAGGEMS_INLINE void advance() {
     from_ += hop_;
     (along ? left_ : rows_left_) -= Depth;
+  }
+  /// Nothing: asynchronous copies reach their slot by themselves.
+  template <class Block>
+  FLAGGEMS_INLINE void store(const Block&,
+                             const typename Block::template scratch_type<words>&) const {}
+  /// Waits until all loads but the last Left of each thread have ended, of all threads.
+  template <int Left, class Block>
+  FLAGGEMS_INLINE static void sync(const Block& block) {
+    block.template sync_copies<Left>();
   }
   /// Fetches lines [first + 16 * j, + 16) and 32 bytes of terms, the q-th, of a box as operand of
   /// mma; `first` is a multiple of 16.
@@ -68,24 +84,46 @@ class tile_loader {
   FLAGGEMS_INLINE static void fetch(const Block& block,
                                     const typename Block::template scratch_type<words>& stages,
                                     int slot, int first, int j, int q, u32 (&x)[4]) {
-    block.template load_tiles<!along, words>(x, stages, [&](int lane) FLAGGEMS_LAMBDA {
-      const int row = lane % 8, low = lane / 8 % 2, high = lane / 16;
-      const int line = IsFirst ? low : high, term = IsFirst ? high : low;
-      if constexpr (along)
-        return slot + (first + 8 * line + row) * vectors + j * (16 * vectors) +
-               ((term ^ turn(row)) ^ 2 * q);
-      else
-        return slot + (8 * term + row) * vectors + q * (16 * vectors) +
-               ((first / 8 + 2 * j) ^ (line ^ turn(row)));
-    });
+    if constexpr (is_wide)
+      fetch_wide(block.thread() % 32, stages, slot, first, j, q, x);
+    else
+      block.template load_tiles<!along, words>(x, stages, [&](int lane) FLAGGEMS_LAMBDA {
+        const int row = lane % 8, low = lane / 8 % 2, high = lane / 16;
+        const int line = IsFirst ? low : high, term = IsFirst ? high : low;
+        if constexpr (along)
+          return slot + (first + 8 * line + row) * vectors + j * (16 * vectors) +
+                 ((term ^ turn(row)) ^ 2 * q);
+        else
+          return slot + (8 * term + row) * vectors + q * (16 * vectors) +
+                 ((first / 8 + 2 * j) ^ (line ^ turn(row)));
+      });
   }
 
  private:
   static constexpr int rows_at_once = Threads / vectors;
-  static_assert(Threads % vectors == 0 && rows % rows_at_once == 0 && rows_at_once % 8 == 0);
+  static constexpr int period = is_wide ? 4 : 8;  // of rows, whose vectors are permuted alike
+  static_assert(Threads % vectors == 0 && rows % rows_at_once == 0 && rows_at_once % period == 0);
 
   FLAGGEMS_INLINE static int turn(int row) {
-    return vectors >= 8 ? row & 7 : row >> 1 & (vectors - 1);
+    const int by = vectors >= 8 ? row & 7 : row >> 1 & (vectors - 1);
+    return is_wide ? 2 * by & (min_of(vectors, 8) - 1) : by;
+  }
+  /// The same of elements of two words: 16 threads read two vectors each of four rows at once.
+  template <class Stages>
+  FLAGGEMS_INLINE static void fetch_wide(int lane, const Stages& stages, int slot, int first, int j,
+                                         int q, u32 (&x)[4]) {
+    const auto elements = stages.template as<u64>();
+    const int g = lane / 4, t = lane % 4;
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      const int vector =
+          along
+              ? (first + g) * vectors + (16 * j + 8 * i) * vectors + ((t / 2 ^ turn(g)) ^ 2 * q)
+              : t * vectors + 4 * q * vectors + ((first / 2 + 8 * j) ^ (4 * i ^ (g / 2 ^ turn(t))));
+      const u64 element = elements.read((slot + vector) * 2 + (along ? t : g) % 2);
+      x[2 * i] = static_cast<u32>(element);
+      x[2 * i + 1] = static_cast<u32>(element >> 32);
+    }
   }
   FLAGGEMS_INLINE static int place(int row, int v) { return row * vectors + (v ^ turn(row)); }
   FLAGGEMS_INLINE static i32 count_of(i64 n) { return static_cast<i32>(min_of(n, i64{1} << 30)); }
@@ -96,41 +134,57 @@ class tile_loader {
   int to_;
 };
 
-/// out = alpha * a * b^T + bias, of T of 16 or 8 bits, in tiles.
-template <class T, class Out, class Bias, class Tile, major A, major B>
+/// What loads operands for a unit.
+template <class Unit, class T, major Major, int Lines, int Depth, int Threads>
+using unit_loader =
+    conditional<Unit::takes_loaded_tiles, tile_loader<T, Major, Lines, Depth, Threads>,
+                register_loader<Unit, T, Major, Lines, Depth, Threads>>;
+
+/// out = alpha * a * b^T + bias in tiles, which Unit multiplies.
+template <class T, class Out, class Bias, class Tile, major A, major B, class Unit = mma_unit<T>>
 struct gemm_tiles {
   using words = vec<u32, 4>;
   using C = mma_sum<T>;
   static constexpr int depth = Tile::depth * 2 / static_cast<int>(sizeof(T));  // terms of a step
-  using a_loader = tile_loader<T, A, Tile::rows, depth, Tile::threads>;
-  using b_loader = tile_loader<T, B, Tile::columns, depth, Tile::threads>;
-  static constexpr int max_threads = Tile::threads, min_blocks = Tile::blocks;
+  using a_loader = unit_loader<Unit, T, A, Tile::rows, depth, Tile::threads>;
+  using b_loader = unit_loader<Unit, T, B, Tile::columns, depth, Tile::threads>;
+  static constexpr int max_threads = Tile::threads, exact_threads = max_threads;
+  static constexpr int min_blocks = Tile::blocks;
   static constexpr int rows = Tile::rows / Tile::warp_rows;  // of a warp
   static constexpr int columns = Tile::columns / Tile::warp_columns;
   static constexpr int high = rows / 16, wide = columns / 16;  // in 16 x 16 results
+  static constexpr int halves = 16 / Unit::columns;  // that the unit takes of each of these
+  static constexpr int pieces = wide * halves;
   static constexpr int stage = a_loader::size + b_loader::size, all = Tile::stages * stage;
   static constexpr int pitch =
       Tile::columns + 8;  // of sums in block-local memory, without conflicts
-  static constexpr int together = max_of(vec_size<Out>, 4) > 8 ? 8 : max_of(vec_size<Out>, 4);
-  static constexpr int most_scratch = all * 16;
-  static_assert(rows % 16 == 0 && columns % 16 == 0 && Tile::stages > 2);
-  static_assert(16 * Tile::warp_rows * pitch * 4 <= most_scratch);
+  /// Vectors of block-local memory: for steps, then for 16 rows of each warp's sums, as often as
+  /// there is room for these.
+  static constexpr int row_vectors = 16 * Tile::warp_rows * pitch * int{sizeof(C)} / 16;
+  static constexpr int vectors = max_of(all, row_vectors), room = vectors / row_vectors;
+  static constexpr int at_once = room >= high                        ? high
+                                 : high % 2 == 0 && 2 * room >= high ? high / 2
+                                                                     : 1;
+  static constexpr int most_scratch = vectors * 16;
+  static_assert(rows % 16 == 0 && columns % 16 == 0 && Tile::stages > 1);
+  static_assert(Tile::lanes == Unit::lanes && Tile::depth % 32 == 0);
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
                                   const gemm_arg<T>& b, const gemm_out<Out, C>& out,
                                   const Bias& bias, const sum_parts<C>& parts) {
-    const auto stages = block.template scratch<words>(all);
-    const int warp = block.thread() / 32, warp_row = warp / Tile::warp_columns;
+    const auto stages = block.template scratch<words>(vectors);
+    const int warp = block.thread() / Unit::lanes, warp_row = warp / Tile::warp_columns;
     const int row = warp_row * rows, column = warp % Tile::warp_columns * columns;
     block.for_each_tile(space.tiles() * parts.count, [&](i64 index) FLAGGEMS_LAMBDA {
       const tile_part unit = tile_part::of(space, parts, index);
-      C sums[high][2 * wide][4];
+      C sums[high][pieces][Unit::sums];
       FLAGGEMS_SIMT_UNROLL
-      for (int e = 0; e < high * wide * 8; ++e) sums[e / (8 * wide)][e / 4 % (2 * wide)][e % 4] = 0;
+      for (int e = 0; e < high * pieces * Unit::sums; ++e)
+        sums[e / (pieces * Unit::sums)][e / Unit::sums % pieces][e % Unit::sums] = 0;
       multiply(block, stages, space, a, b, unit, row, column, sums);
       store(block, stages, unit, row, column, sums,
-            tile_results<Out, C, Bias, together>(space, out, bias, parts, unit));
+            tile_results<Out, C, Bias, sums_together<Out>>(space, out, bias, parts, unit));
     });
   }
 
@@ -139,26 +193,28 @@ struct gemm_tiles {
   FLAGGEMS_INLINE static void multiply(const Block& block, const Stages& stages,
                                        const gemm_space& space, const gemm_arg<T>& a,
                                        const gemm_arg<T>& b, const tile_part& unit, int row,
-                                       int column, C (&sums)[high][2 * wide][4]) {
+                                       int column, C (&sums)[high][pieces][Unit::sums]) {
     a_loader next_a(block.thread(), operand_of(space, a, unit.batch), a, space.m, unit.i,
                     unit.begin, unit.end);
     b_loader next_b(block.thread(), operand_of(space, b, unit.batch), b, space.n, unit.j,
                     unit.begin, unit.end);
     const int steps = static_cast<int>(ceil_div(unit.end - unit.begin, i64{depth}));
-    int write = 0, read = 0, left = steps;
+    int write = 0, read = 0;
     const auto advance = [](int& slot)
                              FLAGGEMS_LAMBDA { slot = slot == all - stage ? 0 : slot + stage; };
-    const auto load = [&]() FLAGGEMS_LAMBDA {
-      if (left > 0) {
-        next_a.load(block, stages, write);
-        next_b.load(block, stages, write + a_loader::size);
-      }
-      --left;
+    // Past the last step are zeros, so that the loop has no branches.
+    const auto load = [&](int part, int count) FLAGGEMS_LAMBDA {
+      next_a.load(block, stages, write, part, count);
+      next_b.load(block, stages, write + a_loader::size, part, count);
+      if (part + 1 < count) return;
+      next_a.advance();
+      next_b.advance();
       advance(write);
       block.commit_copies();
     };
     constexpr int quarters = Tile::depth / 16;
-    u32 x[2][high][4], y[2][wide][4];  // of this quarter of a step and of the next
+    u32 x[2][high][Unit::words],
+        y[2][wide][Unit::words];  // of this quarter of a step and of the next
     const auto fetch_a = [&](int i, int q) FLAGGEMS_LAMBDA {
       a_loader::template fetch<true>(block, stages, read, row, i, q, x[q % 2][i]);
     };
@@ -166,10 +222,13 @@ struct gemm_tiles {
       b_loader::template fetch<false>(block, stages, read + a_loader::size, column, j, q,
                                       y[q % 2][j]);
     };
+    const auto store_loads = [&]() FLAGGEMS_LAMBDA {
+      next_a.store(block, stages);
+      next_b.store(block, stages);
+    };
     FLAGGEMS_SIMT_UNROLL
-    for (int s = 1; s < Tile::stages; ++s) load();
-    block.template wait_copies<Tile::stages - 2>();
-    block.sync();
+    for (int s = 1; s < Tile::stages; ++s) load(0, 1), store_loads();
+    a_loader::template sync<Tile::stages - 2>(block);
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < high; ++i) fetch_a(i, 0);
     FLAGGEMS_SIMT_UNROLL
@@ -177,62 +236,65 @@ struct gemm_tiles {
     for (int step = 0; step < steps; ++step) {
       FLAGGEMS_SIMT_UNROLL
       for (int q = 0; q < quarters; ++q) {
-        const bool more = q + 1 < quarters || step + 1 < steps;
         if (q + 1 == quarters) {
-          block.template wait_copies<Tile::stages - 2>();
-          block.sync();
+          store_loads();
+          a_loader::template sync<Tile::stages - 2>(block);
           advance(read);
         }
-        if (q == 0) load();
+        // Copies behind the first fragments, which they would delay; what goes to registers at
+        // once.
+        if (!Unit::takes_loaded_tiles && q == 0) load(0, 1);
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < max_of(high, wide); ++i) {
-          if (more && i < wide) fetch_b(i, (q + 1) % quarters);
-          if (more && i < high) fetch_a(i, (q + 1) % quarters);
+          if (i < wide) fetch_b(i, (q + 1) % quarters);
+          if (i < high) fetch_a(i, (q + 1) % quarters);
           if (i < high) {
             FLAGGEMS_SIMT_UNROLL
-            for (int e = 0; e < 2 * wide; ++e) {
-              const int j = i % 2 != 0 ? 2 * wide - 1 - e : e;  // back and forth: operands repeat
-              const u32 right[2] = {y[q % 2][j / 2][j % 2 * 2], y[q % 2][j / 2][j % 2 * 2 + 1]};
-              block.template multiply_tiles<T>(sums[i][j], x[q % 2][i], right);
+            for (int e = 0; e < pieces; ++e) {
+              // Back and forth: operands repeat.
+              const int j = i % 2 != 0 ? pieces - 1 - e : e;
+              Unit::multiply(block, sums[i][j], x[q % 2][i], y[q % 2][j / halves], j % halves);
             }
           }
         }
+        if (Unit::takes_loaded_tiles && q + 1 < quarters) load(q, quarters - 1);
       }
     }
-    block.template wait_copies<0>();
-    block.sync();
+    a_loader::template sync<0>(block);
   }
 
-  /// 16 rows of each warp at a time through block-local memory, so that threads have neighbours.
+  /// Through block-local memory, as many rows of each warp at a time as it has room for, so that
+  /// threads have neighbours.
   template <class Block, class Stages, class Results>
   FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
-                                    int row, int column, const C (&sums)[high][2 * wide][4],
+                                    int row, int column, const C (&sums)[high][pieces][Unit::sums],
                                     const Results& results) {
-    using pair = vec<C, 2>;
-    const auto found = stages.template as<pair>();
-    const int lane = block.thread() % 32, g = lane / 4, t = lane % 4;
-    const int first = (row / rows * 16 + g) * (pitch / 2) + column / 2 + t;
-    constexpr int groups = Tile::columns / together, count = 16 * Tile::warp_rows * groups;
-    const auto rows_found = stages.template as<vec<C, 4>>();
+    constexpr int adjacent = Unit::together, each = Unit::sums / Unit::own_rows;  // of a row
+    constexpr int taken = 16 * at_once, line = pitch / adjacent;
+    using group = vec<C, adjacent>;
+    const auto found = stages.template as<group>();
+    const int lane = block.thread() % Unit::lanes;
+    const int first = (row / rows * taken + Unit::row(lane)) * line + column / adjacent +
+                      Unit::column(lane) / adjacent;
     FLAGGEMS_SIMT_UNROLL
-    for (int i = 0; i < high; ++i) {
+    for (int i = 0; i < high; i += at_once) {
       FLAGGEMS_SIMT_UNROLL
-      for (int j = 0; j < 2 * wide; ++j) {
-        found.write(first + 4 * j, pair{{sums[i][j][0], sums[i][j][1]}});
-        found.write(first + 4 * j + 8 * (pitch / 2), pair{{sums[i][j][2], sums[i][j][3]}});
+      for (int k = 0; k < at_once * pieces; ++k) {
+        const int h = k / pieces, j = k % pieces;
+        FLAGGEMS_SIMT_UNROLL
+        for (int e = 0; e < Unit::sums; e += adjacent) {
+          group some;
+          FLAGGEMS_SIMT_UNROLL
+          for (int g = 0; g < adjacent; ++g) some.at[g] = sums[i + h][j][e + g];
+          found.write(first + (j * Unit::columns + e % each * Unit::step) / adjacent +
+                          (16 * h + e / each * Unit::row_step) * line,
+                      some);
+        }
       }
       block.sync();
-      FLAGGEMS_SIMT_NO_UNROLL
-      for (int e = block.thread(); e < count; e += Tile::threads) {
-        const int r = e / groups, c = e % groups * together;
-        C some[together];
-        FLAGGEMS_SIMT_UNROLL
-        for (int f = 0; f < together; f += 4) {
-          const vec<C, 4> x = rows_found.read((r * pitch + c + f) / 4);
-          for (int h = 0; h < 4; ++h) some[f + h] = x.at[h];
-        }
-        results.store(r / 16 * rows + i * 16 + r % 16, unit.j + c, some);
-      }
+      store_rows<taken * Tile::warp_rows, Tile::columns, pitch, Tile::threads>(
+          block, stages, unit.j,
+          [&](int r) FLAGGEMS_LAMBDA { return r / taken * rows + i * 16 + r % taken; }, results);
       block.sync();
     }
   }

@@ -7,9 +7,71 @@
 #pragma once
 
 #include <flaggems/kernel/block/vector/block.hpp>
+#include <flaggems/kernel/family/copy/rows.hpp>
 #include <flaggems/kernel/family/index/scatter.hpp>
 
 namespace flaggems::kernels {
+
+/// `n` elements for one index after another: element i of the source goes to i * to_step + its
+/// index * step, where an index of step 0 stands for all.
+template <class T, class J>
+struct written_elements {
+  T* to;
+  const T* from;
+  const J* index;
+  i64 to_step, from_step, index_step;
+  i64 n, size, step;
+
+  template <class Block>
+  FLAGGEMS_HOST_INLINE void write(Block& block, joining how) const {
+    if (index_step == 0)
+      to_one_index(block, how);
+    else if (how == joining::replace)
+      for_each([](T& place, const T& x) FLAGGEMS_LAMBDA { place = x; });
+    else if (how == joining::sum)
+      for_each([](T& place, const T& x) FLAGGEMS_LAMBDA { join(joining::sum, place, x); });
+    else
+      for_each([how](T& place, const T& x) FLAGGEMS_LAMBDA { join(how, place, x); });
+  }
+
+ private:
+  static constexpr bool is_added_by_vectors = is_same<T, f32> || is_same<T, f64>;
+
+  FLAGGEMS_HOST_INLINE static void join(joining how, T& place, const T& x) {
+    using C = joined_type<T>;
+    place = number_cast<T>(joined<C>(how, number_cast<C>(place), number_cast<C>(x)));
+  }
+  template <class F>
+  FLAGGEMS_HOST_INLINE void for_each(const F& f) const {
+    const written_elements own = *this;  // a copy, which stores cannot alias
+    for (i64 i = 0; i < own.n; ++i) {
+      const auto k = static_cast<i64>(own.index[i * own.index_step]);
+      if (static_cast<u64>(k) >= static_cast<u64>(own.size)) continue;
+      f(own.to[i * own.to_step + k * own.step], own.from[i * own.from_step]);
+    }
+  }
+  template <class Block>
+  FLAGGEMS_HOST_INLINE void to_one_index(Block& block, joining how) const {
+    const auto k = static_cast<i64>(index[0]);
+    if (static_cast<u64>(k) >= static_cast<u64>(size)) return;
+    T* const places = to + k * step;
+    const T* const source = from;
+    const bool dense = to_step == 1 && from_step == 1;
+    if (dense && how == joining::replace) return copy_row<T>(block, places, source, n, false);
+    if constexpr (is_added_by_vectors)
+      if (dense && how == joining::sum) {
+        block.for_each_lane(n, [=](auto lane) FLAGGEMS_LAMBDA {
+          store(places, lane, load<T>(static_cast<const T*>(places), lane) + load<T>(source, lane));
+        });
+        return;
+      }
+    for (i64 i = 0; i < n; ++i)
+      if (how == joining::replace)
+        places[i * to_step] = source[i * from_step];
+      else
+        join(how, places[i * to_step], source[i * from_step]);
+  }
+};
 
 /// out[.. + index * step] = source, or joined with it; indices out of range write nothing. The
 /// tiles are of elements that go to different places; those of the walk may meet.
@@ -20,27 +82,30 @@ struct scatter {
                                   scatter_source<T, J> source, joining how) {
     block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
       const coordinates c = space.locate(tile);
-      const i64 n = space.length(c);
-      const global_ptr<T> to = out.data + c.offset(out.strides);
-      const global_ptr<const T> from = source.data + c.offset(source.strides);
-      const global_ptr<const J> index = source.index + c.offset(source.index_strides);
-      const i64 to_step = out.strides[c.rank], from_step = source.strides[c.rank];
-      const i64 index_step = source.index_strides[c.rank];
+      const written_elements<T, J> first{out.data + c.offset(out.strides),
+                                         source.data + c.offset(source.strides),
+                                         source.index + c.offset(source.index_strides),
+                                         out.strides[c.rank],
+                                         source.strides[c.rank],
+                                         source.index_strides[c.rank],
+                                         space.length(c),
+                                         source.size,
+                                         source.step};
+      if (first.n == 1 && walk.rank == 1) {  // the walk is the row
+        written_elements<T, J> along = first;
+        along.to_step = 0;
+        along.from_step = source.walk[0];
+        along.index_step = source.index_walk[0];
+        along.n = walk.count;
+        if (along.index_step != 0) return along.write(block, how);
+      }
       for (i64 w = 0; w < walk.count; ++w) {
         i64 at = 0, at_index = 0;
         walk.locate(w, source.walk, source.index_walk, at, at_index);
-        block.for_each(n, [&](i64 i) FLAGGEMS_LAMBDA {
-          const i64 k = static_cast<i64>(index[at_index + i * index_step]);
-          if (k < 0 || k >= source.size) return;
-          const global_ptr<T> place = to + (i * to_step + k * source.step);
-          const T x = from[at + i * from_step];
-          if (how == joining::replace) {
-            *place = x;
-          } else {
-            using C = joined_type<T>;
-            *place = number_cast<T>(joined<C>(how, number_cast<C>(*place), number_cast<C>(x)));
-          }
-        });
+        written_elements<T, J> part = first;
+        part.from += at;
+        part.index += at_index;
+        part.write(block, how);
       }
     });
   }
