@@ -13,9 +13,9 @@ import triton_kernels as tk
 
 aten = torch.ops.aten
 F32, BF16 = torch.float32, torch.bfloat16
-F8, I8 = torch.float8_e4m3fn, torch.int8
-DTYPES = [F32, BF16, torch.int64, torch.bool, F8, I8, torch.int32]  # as operators/bridge.hpp numbers them
-NAMES = {F32: "f32", BF16: "bf16", F8: "f8", I8: "i8"}
+F8, I8, F16, F64 = torch.float8_e4m3fn, torch.int8, torch.float16, torch.float64
+DTYPES = [F32, BF16, torch.int64, torch.bool, F8, I8, torch.int32, F64, F16]  # as operators/bridge.hpp numbers them
+NAMES = {F32: "f32", BF16: "bf16", F8: "f8", I8: "i8", F16: "f16", F64: "f64"}
 KIB, MIB = 2**10, 2**20
 
 
@@ -598,9 +598,34 @@ def varlen_attention():
                 heads, n, most = f"{h}/{kh}" if h > kh else f"{h}", sum(lengths), max(lengths)
                 yield Case("attention", "causal varlen" if causal else "varlen", f"{heads} x {d}: {name}", BF16,
                            2 * n * (h + kh) * d * size_of(BF16),
-                           lambda x=lengths, h=h, kh=kh, d=d: make(x, h, kh, d), ("varlen_attention", (int(causal), most)),
-                           1, reference(lengths, causal),
+                           lambda x=lengths, h=h, kh=kh, d=d: make(x, h, kh, d),
+                           ("varlen_attention", (int(causal), most, -1, 0)), 1, reference(lengths, causal),
                            {"flash": by_flash(most, causal)})
+
+    def scored(left, cap):  # causal, by the definition
+        def one(q, k, v):
+            at = torch.arange(q.shape[1], device="cuda")
+            away = at[:, None] - at
+            scores = q @ k.transpose(1, 2) / math.sqrt(q.shape[2])
+            scores = cap * torch.tanh(scores / cap) if cap else scores
+            return scores.masked_fill((away < 0) | (away > left), -math.inf).softmax(-1) @ v
+
+        def call(q, k, v, _):
+            parts = [x.transpose(0, 1).split(uneven, 1) for x in (q, k, v)]
+            return torch.cat([one(*x) for x in zip(*parts)], 1).transpose(0, 1)
+        return call
+
+    most = max(uneven)
+
+    def flash_window(left):
+        return lambda q, k, v, x, _: aten._flash_attention_forward(q, k, v, x, x, most, most, 0.0, False, False,
+                                                                   window_size_left=left, window_size_right=0)
+
+    for name, left, cap in (("window 512", 512, 0), ("capped", most, 30), ("window 512, capped", 512, 30)):
+        for h, d in ((32, 64), (16, 128)):
+            yield Case("attention", "causal varlen", f"{h} x {d}: uneven, {name}", BF16, 4 * sum(uneven) * h * d * 2,
+                       lambda h=h, d=d: make(uneven, h, h, d), ("varlen_attention", (1, most, left, cap)), 1,
+                       scored(left, cap), {} if cap else {"flash": flash_window(left)})
 
 
 GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,

@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model program on a GPU against PyTorch, at the sizes of known models, in one run.
 
-    llama.py --program PATH/llama [--model llama-3-8b] [--model smollm2-135m] [--tokens 200] [--output FILE]
+    llama.py --program PATH/llama [--model llama-3-8b] [--model smollm2-135m] [--tokens 200] [--prompt 2048] [--output FILE]
 
-Both sides run random weights in bf16, one token at a time, greedily, behind a prompt of 16 tokens; PyTorch with a
-static cache of keys and values and q, k, v and gate, up in one matrix each, as eager calls and compiled with
-mode="reduce-overhead". How many of the tokens of PyTorch's two ways agree is in the result (bf16 rounds differently
+Both sides run random weights in bf16: a long prompt at once, and one token at a time, greedily, behind a prompt of 16
+tokens; PyTorch with a static cache of keys and values and q, k, v and gate, up in one matrix each, as eager calls and
+compiled with mode="reduce-overhead". Of a prompt all layers run for all its tokens, and the output matrix for the last
+one; the fastest of some runs counts. How many of the tokens of PyTorch's two ways agree is in the result (bf16 rounds differently
 once fused); the model program's are compared with its host's in tests. `copy` is the device's copy, read and written
 bytes counted, in each process; fractions are of the rate at which it would move the weights once a token.
 """
@@ -31,7 +32,7 @@ SIZES = {
 PROMPT = 16
 
 
-def make_model(torch, sizes, positions):
+def make_model(torch, sizes, positions, prompt):
     """The weights, and step(token [1], position [1]) -> the next token [1], in place in the caches."""
     from torch.nn import functional as F
     device, dtype = "cuda", torch.bfloat16
@@ -50,8 +51,9 @@ def make_model(torch, sizes, positions):
             self.qkv, self.output = matrix(queries + 2 * keys, width), matrix(width, queries)
             self.gate_up, self.down = matrix(2 * sizes["hidden"], width), matrix(width, sizes["hidden"])
             for name in ("keys", "values"):
-                self.register_buffer(name, torch.zeros(1, sizes["kv_heads"], positions, head, device=device,
-                                                       dtype=dtype))
+                for prefix, room in (("", positions), ("prompt_", prompt)):
+                    self.register_buffer(prefix + name, torch.zeros(1, sizes["kv_heads"], room, head, device=device,
+                                                                    dtype=dtype))
 
         def rotate(self, x, cos, sin):  # [heads, head]
             pairs = x.float().view(x.shape[0], head // 2, 2)
@@ -71,6 +73,21 @@ def make_model(torch, sizes, positions):
             gate, up = F.linear(F.rms_norm(x, (width,), self.next_norm, 1e-5), self.gate_up).chunk(2, dim=-1)
             return x + F.linear(F.silu(gate) * up, self.down)
 
+        def prompt(self, x, cos, sin):
+            """The layer for the first positions, all at once."""
+            n = x.shape[0]
+            h = F.rms_norm(x, (width,), self.norm, 1e-5)
+            q, k, v = (t.view(n, -1, head) for t in F.linear(h, self.qkv).split((queries, keys, keys), dim=-1))
+            turned = lambda t: self.rotate(t.reshape(-1, head), cos.repeat_interleave(t.shape[1], 0),
+                                           sin.repeat_interleave(t.shape[1], 0)).view(n, -1, head)
+            q, k, v = (t.transpose(0, 1)[None] for t in (turned(q), turned(k), v))
+            self.prompt_keys.copy_(k)
+            self.prompt_values.copy_(v)
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+            x = x + F.linear(mixed[0].transpose(0, 1).reshape(n, queries), self.output)
+            gate, up = F.linear(F.rms_norm(x, (width,), self.next_norm, 1e-5), self.gate_up).chunk(2, dim=-1)
+            return x + F.linear(F.silu(gate) * up, self.down)
+
     class Model(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -81,7 +98,7 @@ def make_model(torch, sizes, positions):
             self.norm = torch.nn.Parameter(torch.ones(width, device=device, dtype=dtype), requires_grad=False)
             self.layers = torch.nn.ModuleList(Layer() for _ in range(sizes["layers"]))
             frequency = sizes["rope"] ** (-torch.arange(0, head, 2, device=device).double() / head)
-            angle = torch.arange(positions, device=device).double()[:, None] * frequency
+            angle = torch.arange(max(positions, prompt), device=device).double()[:, None] * frequency
             self.register_buffer("cos", angle.cos().float())
             self.register_buffer("sin", angle.sin().float())
             self.register_buffer("at", torch.arange(positions, device=device))
@@ -93,6 +110,13 @@ def make_model(torch, sizes, positions):
             for layer in self.layers:
                 x = layer(x, position, mask, cos, sin)
             return F.linear(F.rms_norm(x, (width,), self.norm, 1e-5), self.out).argmax(-1)
+
+        def prompt(self, tokens):
+            n = tokens.shape[0]
+            x = F.embedding(tokens, self.embedding)
+            for layer in self.layers:
+                x = layer.prompt(x, self.cos[:n], self.sin[:n])
+            return F.linear(F.rms_norm(x[-1:], (width,), self.norm, 1e-5), self.out)
 
     model = Model()
     matrices = [model.out] + [m for l in model.layers for m in (l.qkv, l.output, l.gate_up, l.down)]
@@ -117,6 +141,19 @@ def generate(torch, model, step, tokens):
     return rate, torch.cat(result).tolist()
 
 
+def prompt_rate(torch, run, count, vocabulary):
+    """Tokens a second of a prompt, of the fastest of some runs."""
+    ids = torch.tensor([(31 * i + 7) % vocabulary for i in range(count)], device="cuda")
+    least = float("inf")
+    for _ in range(8):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        run(ids)
+        torch.cuda.synchronize()
+        least = min(least, time.perf_counter() - start)
+    return count / least
+
+
 def copy_rate(torch):
     source = torch.zeros(1 << 30, dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
@@ -138,13 +175,17 @@ def torch_process(arguments):
     torch.manual_seed(0)
     name = arguments.model[0]
     positions = (PROMPT + arguments.tokens + 255) // 256 * 256
+    vocabulary = SIZES[name]["vocabulary"]
     with torch.no_grad():
-        model, size = make_model(torch, SIZES[name], positions)
+        model, size = make_model(torch, SIZES[name], positions, arguments.prompt)
         result = {"bytes_of_weights": size, "copy_bytes_per_second": copy_rate(torch)}
         start = time.perf_counter()
         generate(torch, model, model, 4)
         result["eager"], first = generate(torch, model, model, min(arguments.tokens, arguments.eager_tokens))
         result["eager_seconds"] = time.perf_counter() - start
+        result["eager_prompt"] = prompt_rate(torch, model.prompt, arguments.prompt, vocabulary)
+        result["compiled_prompt"] = prompt_rate(
+            torch, torch.compile(model.prompt, mode="reduce-overhead", fullgraph=True), arguments.prompt, vocabulary)
     with torch.no_grad():
         start = time.perf_counter()
         compiled = torch.compile(model, mode="reduce-overhead", fullgraph=True)
@@ -173,6 +214,7 @@ def main():
     parser.add_argument("--program", required=True, help="our model program")
     parser.add_argument("--model", action="append", choices=SIZES, help="default: all")
     parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--prompt", type=int, default=2048, help="tokens of the long prompt")
     parser.add_argument("--eager-tokens", type=int, default=60, help="of PyTorch's eager calls at most")
     parser.add_argument("--output", type=pathlib.Path, help="where to write the result as JSON")
     parser.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
@@ -189,13 +231,19 @@ def main():
             stdout=subprocess.PIPE, check=True).stdout)
         peer = json.loads(subprocess.run(
             [sys.executable, __file__, "--program", arguments.program, "--torch", "--model", name, "--tokens",
-             str(arguments.tokens), "--eager-tokens", str(arguments.eager_tokens)],
+             str(arguments.tokens), "--prompt", str(arguments.prompt), "--eager-tokens", str(arguments.eager_tokens)],
             stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
+        prompt = json.loads(subprocess.run(
+            [arguments.program, "--device", "cuda", "--synthetic", name, "--n", "1", "--prompt-tokens",
+             str(arguments.prompt), "--json"], stdout=subprocess.PIPE, check=True).stdout)["prompt_tokens_per_second"]
         assert ours["bytes_of_weights"] == peer["bytes_of_weights"], (ours, peer)
         rate, roof = ours["generation_tokens_per_second"], ours["copy_bytes_per_second"] / ours["bytes_of_weights"]
         best = max(peer["eager"], peer["compiled"])
         rows[name] = {"flaggems": rate, "torch_eager": peer["eager"], "torch_compile": peer["compiled"],
-                      "ratio_to_best": rate / best, "bytes_of_weights": ours["bytes_of_weights"],
+                      "ratio_to_best": rate / best,
+                      "prompt": prompt, "torch_eager_prompt": peer["eager_prompt"],
+                      "torch_compile_prompt": peer["compiled_prompt"],
+                      "prompt_ratio_to_best": prompt / max(peer["eager_prompt"], peer["compiled_prompt"]), "bytes_of_weights": ours["bytes_of_weights"],
                       "copy_bytes_per_second": ours["copy_bytes_per_second"], "fraction_of_copy": rate / roof,
                       "torch_copy_bytes_per_second": peer["copy_bytes_per_second"],
                       "torch_compile_fraction_of_copy": peer["compiled"] / roof,
@@ -204,10 +252,13 @@ def main():
         versions = peer["versions"]
         print(f"{name:14} flaggems {rate:8.1f} tokens/s ({rate / roof:5.1%} of the copy)  torch eager "
               f"{peer['eager']:8.1f}  compiled {peer['compiled']:8.1f}  ratio {rate / best:.2f}", flush=True)
+        print(f"{name:14} prompt of {arguments.prompt}: flaggems {prompt:9.0f} tokens/s  torch eager "
+              f"{peer['eager_prompt']:9.0f}  compiled {peer['compiled_prompt']:9.0f}  ratio "
+              f"{rows[name]['prompt_ratio_to_best']:.2f}", flush=True)
     if arguments.output:
         result = {"benchmark": "llama_gpu", "date": datetime.date.today().isoformat(),
                   "command": "bench/gpu/llama.py --tokens " + str(arguments.tokens), "batch": 1, "dtype": "bf16",
-                  "prompt_tokens": PROMPT, "tokens": arguments.tokens, "driver": driver_version(),
+                  "prompt_tokens": PROMPT, "long_prompt_tokens": arguments.prompt, "tokens": arguments.tokens, "driver": driver_version(),
                   "versions": versions, "models": rows}
         arguments.output.write_text(json.dumps(result, indent=1) + "\n", encoding="ascii")
     return 0

@@ -8,8 +8,11 @@
     bench/gpu/products.py --prepare 12        before that: fills NVRTC's cache, 12 processes at once
     bench/gpu/products.py --name h100         and writes bench/results/products-h100.txt
 
-bf16, and 8-bit integers and floats. NT: a is [m, k], b [n, k]; N and T say whether a is as it is and b transposed, as
-BLAS does. Scales: of tensors, of rows and columns, of blocks of 128; "fast" where sums may be the matrix unit's alone.
+    bench/gpu/products.py --tutorial --name h100    f16 beside Triton's tutorial as well: results/tutorial-h100.txt
+
+bf16, f32 and f64 in full precision, and 8-bit integers and floats. NT: a is [m, k], b [n, k]; N and T say whether a is
+as it is and b transposed, as BLAS does. Scales: of tensors, of rows and columns, of blocks of 128; "fast" where sums may
+be the matrix unit's alone.
 """
 import argparse
 import datetime
@@ -29,6 +32,9 @@ SHAPES = ((64, 7168, 7168), (128, 576, 7168), (128, 2112, 7168), (128, 7168, 204
           (4096, 4096, 7168), (4096, 7168, 2048), (4096, 7168, 16384), (4096, 24576, 1536), (4096, 32768, 512),
           (4096, 1536, 24576), (4096, 512, 32768), (4096, 7168, 256), (7168, 4096, 16384), (8192, 8192, 512))
 LAYOUTS = ("NT", "NN", "TN", "TT")
+# In full precision, and of bf16 by warps alone, as before sm_90.
+FILLED = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (512, 4096, 4096),
+          (4096, 2112, 7168), (4096, 7168, 2048), (8192, 8192, 512))
 # Of 8 bits.
 SMALL = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (128, 7168, 16384),
          (512, 4096, 4096), (4096, 2112, 7168), (4096, 7168, 2048))
@@ -38,21 +44,26 @@ def products(cases, torch):
     import torch.nn.functional as F
     dtype = cases.BF16
 
-    def case(op, m, n, k, layout="NT", batch=(), operation="mm", added=None, reference=None, peer=None):
+    def case(op, m, n, k, layout="NT", batch=(), operation="mm", added=None, reference=None, peer=None, dtype=dtype):
         def make():
-            a = cases.random(*batch, *((m, k) if layout[0] == "N" else (k, m)))
-            b = cases.random(*batch, *((k, n) if layout[1] == "N" else (n, k)))
+            a = cases.random(*batch, *((m, k) if layout[0] == "N" else (k, m)), dtype=dtype)
+            b = cases.random(*batch, *((k, n) if layout[1] == "N" else (n, k)), dtype=dtype)
             a = a if layout[0] == "N" else a.mT
             b = b if layout[1] == "N" or operation.startswith("linear") else b.mT
-            return [a, b, *([cases.random(*added)] if added else []), cases.empty(*batch, m, n)]
-        size = math.prod(batch) * 2 * (m * k + n * k + m * n)
+            return [a, b, *([cases.random(*added)] if added else []), cases.empty(*batch, m, n, dtype=dtype)]
+        size = math.prod(batch) * cases.size_of(dtype) * (m * k + n * k + m * n)
         found = cases.Case("products", op, f"{cases.text(*batch, m, n, k)} {layout}", dtype, size, make, (operation, ()),
                            1, reference, {"torch": peer})
         found.operations = 2 * math.prod(batch) * m * n * k
         return found
 
-    def mm(m, n, k, layout):
-        return case("mm", m, n, k, layout, reference=torch.mm, peer=lambda a, b, o: torch.mm(a, b, out=o))
+    def mm(m, n, k, layout, op="mm", operation="mm", dtype=dtype):
+        found = case(op, m, n, k, layout, operation=operation, reference=torch.mm, dtype=dtype,
+                     peer=lambda a, b, o: torch.mm(a, b, out=o))
+        if dtype != cases.BF16:
+            found.exact = lambda t: float((t[2] - t[0].double() @ t[1].double()).norm() / t[2].double().norm()) < (
+                1e-5 if dtype == cases.F32 else 1e-13)
+        return found
 
     for size in SQUARES:
         for layout in LAYOUTS:
@@ -74,6 +85,13 @@ def products(cases, torch):
                    peer=lambda x, w, b, o: torch.ops.aten.gelu.out(torch.addmm(b, x, w.t()), out=o))
         yield case("addmm", m, n, k, operation="addmm", added=(m, n), reference=lambda a, b, c: torch.addmm(c, a, b),
                    peer=lambda a, b, c, o: torch.addmm(c, a, b, out=o))
+    for m, n, k in FILLED:
+        yield mm(m, n, k, "NT", "mm by mma.sync", "mm_by_warps")
+    for op, operation, dtype in (("mm f32", "mm", cases.F32), ("mm f64", "mm_f64", cases.F64)):
+        for m, n, k in FILLED:
+            yield mm(m, n, k, "NT", op, operation, dtype)
+        for layout in LAYOUTS[1:]:
+            yield mm(4096, 4096, 4096, layout, op, operation, dtype)
     yield from quantized(cases, torch)
 
 
@@ -135,6 +153,38 @@ def quantized(cases, torch):
                    "int_mm", (), lambda a, b: a.double() @ b.double(), lambda a, b, o: torch._int_mm(a, b, out=o))
 
 
+def tutorial(cases, torch):
+    """Of each square: TFLOP/s and the largest error of ours, Triton's and cuBLAS's."""
+    import measure
+    import triton_kernels
+    for n in (1024, 2048, 4096):
+        found = cases.Case("products", "mm f16", f"{cases.text(n, n, n)} NN", cases.F16, 6 * n * n,
+                           lambda n=n: [cases.random(n, n, dtype=cases.F16), cases.random(n, n, dtype=cases.F16),
+                                        cases.empty(n, n, dtype=cases.F16)], ("mm_f16", ()), 1, torch.mm,
+                           {"triton": triton_kernels.product, "torch": lambda a, b, o: torch.mm(a, b, out=o)},
+                           exact=lambda t: bool((t[2].double() - t[0].double() @ t[1].double()).abs().max() < 0.5))
+        found.operations = 2 * n ** 3
+        yield found
+
+
+def tutorial_lines(cases, torch, measure, library, arguments):
+    yield f"{'m = n = k':>9} | {'ours':>7} {'Triton':>7} {'cuBLAS':>7} TFLOP/s | {'ours':>8} {'Triton':>8} {'cuBLAS':>8} largest error"
+    arguments.triton = True
+    for case in tutorial(cases, torch):
+        row = measure.measure(case, library, None, arguments)
+        seconds = [row["seconds"], *(row["peers"][k]["seconds"] for k in ("triton", "torch"))]
+        rates = [case.operations / s * 1e-12 if s else math.nan for s in seconds]
+        a, b, out = case.make()
+        precise, errors = a.double() @ b.double(), []
+        for call in (library.bind(case, [a, b, out]), *(lambda k=k: case.eager[k](a, b, out) for k in ("triton", "torch"))):
+            out.fill_(math.nan)
+            call()
+            torch.cuda.synchronize()
+            errors.append(float((out.double() - precise).abs().max()))
+        yield (f"{a.shape[0]:9} | " + " ".join(f"{x:7.1f}" for x in rates) + "         | "
+               + " ".join(f"{x:8.4f}" for x in errors) + f"  {row['error']}")
+
+
 def line(case, row):
     ours, peer = row["seconds"], row["peers"].get("torch", {}).get("seconds")
     rate = [case.operations / s * 1e-12 if s else math.nan for s in (ours, peer)]
@@ -142,10 +192,19 @@ def line(case, row):
             f"{rate[0] / rate[1]:6.3f}  {row['error']}"), rate[0] / rate[1]
 
 
+def save(name, lines):
+    if name:
+        (ROOT / "bench/results" / name).write_text(
+            "\n".join(["# SPDX-FileCopyrightText: 2026 The flaggems authors", "# SPDX-License-Identifier: Apache-2.0",
+                       *lines]) + "\n")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--match", nargs="+", help="words in the names of the cases")
     parser.add_argument("--quantized", action="store_true", help="only what is of 8 bits, and tf32")
+    parser.add_argument("--tutorial", action="store_true", help="only f16, beside Triton's kernel")
     parser.add_argument("--name", help="of the machine: writes bench/results/products-NAME.txt")
     parser.add_argument("--prepare", type=int, default=0)
     parser.add_argument("--share", type=int, nargs=2, help=argparse.SUPPRESS)
@@ -162,7 +221,7 @@ def main():
     import cases
     import measure
     torch.backends.cuda.matmul.allow_tf32 = False
-    which = quantized if arguments.quantized else products
+    which = tutorial if arguments.tutorial else quantized if arguments.quantized else products
     chosen = [c for c in which(cases, torch) if not arguments.match or all(m in c.key() for m in arguments.match)]
     if arguments.prepare:
         command = [sys.executable, __file__, "--build", str(arguments.build)]
@@ -185,7 +244,16 @@ def main():
             f"# {versions['gpu']}, driver {versions['driver']}, NVRTC {versions.get('nvrtc', '?')}, {versions['cxx']}, "
             f"torch {versions['torch']}.",
             "# Columns: operator, m x n x k, ours: us, TFLOP/s | PyTorch's TFLOP/s, ours over its."]
+    if arguments.tutorial:
+        head = [head[0].replace(".py", ".py --tutorial"), head[1] + f", Triton {versions['triton']}",
+                "# f16, random normal numbers; errors are of a product in f64."]
     print("\n".join(head), flush=True)
+    if arguments.tutorial:
+        found = []
+        for text in tutorial_lines(cases, torch, measure, library, arguments):
+            found.append(text)
+            print(text, flush=True)
+        return save(arguments.name and f"tutorial-{arguments.name}.txt", [*head, *found])
     lines, ratios, failed = [], [], False
     for case in chosen:
         row = measure.measure(case, library, None, arguments)
@@ -198,11 +266,7 @@ def main():
     if ratios:
         lines.append(f"# Geometric mean of {len(ratios)} ratios: {math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f}")
         print(lines[-1])
-    if arguments.name:
-        (ROOT / f"bench/results/products-{arguments.name}.txt").write_text(
-            "\n".join(["# SPDX-FileCopyrightText: 2026 The flaggems authors", "# SPDX-License-Identifier: Apache-2.0",
-                       *head, *lines]) + "\n")
-    return 1 if failed else 0
+    return save(arguments.name and f"products-{arguments.name}.txt", [*head, *lines]) or int(failed)
 
 
 if __name__ == "__main__":

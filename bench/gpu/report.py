@@ -5,6 +5,9 @@ import importlib.util
 import json
 import math
 import pathlib
+import sys
+
+import matrices
 
 HEAD = (f"{'operator':20} {'shape':34} {'type':4} {'us':>9} {'GB/s':>6} {'roof':>5} | {'best peer':>14} {'us':>9} "
         f"{'ratio':>6} | others")
@@ -239,4 +242,5 @@ def write(root):
     page = root / "docs/performance.md"
     before, rest = page.read_text(encoding="utf-8").split(BEGIN)
     page.write_text(before + BEGIN + "\n\n" + "\n".join(sections) + "\n" + END + rest.split(END)[1], encoding="utf-8")
+    matrices.write(root, sys.modules[__name__], drawing)
     return 0

@@ -128,6 +128,42 @@ def transpose(x, out):
     _transpose[(triton.cdiv(columns, 64), triton.cdiv(rows, 64))](x, out, rows, columns, BLOCK=64)
 
 
+def _product_tiles():
+    """What the tutorial on products tries, and some larger tiles."""
+    for m, n, k, stages, warps in ((128, 256, 64, 3, 8), (128, 256, 64, 4, 8), (256, 128, 64, 3, 8), (128, 128, 64, 4, 4),
+                                   (128, 128, 64, 3, 8), (128, 128, 32, 4, 4), (64, 256, 32, 4, 4), (128, 64, 64, 4, 4),
+                                   (64, 128, 64, 4, 4)):
+        yield triton.Config({"M": m, "N": n, "K": k}, num_stages=stages, num_warps=warps)
+
+
+@triton.autotune(configs=list(_product_tiles()), key=["m", "n", "k"])
+@triton.jit
+def _product(a, b, out, m, n, k, a_row, b_row, out_row, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    # Eight tiles of rows at a time, so that those at work share tiles of b.
+    id = tl.program_id(0)
+    columns = tl.cdiv(n, N)
+    first = id // (8 * columns) * 8
+    lines = min(tl.cdiv(m, M) - first, 8)
+    row = first + id % (8 * columns) % lines
+    column = id % (8 * columns) // lines
+    rows, across, along = row * M + tl.arange(0, M), column * N + tl.arange(0, N), tl.arange(0, K)
+    left = a + rows[:, None] * a_row + along[None, :]
+    right = b + along[:, None] * b_row + across[None, :]
+    sums = tl.zeros((M, N), tl.float32)
+    for _ in range(0, tl.cdiv(k, K)):
+        sums = tl.dot(tl.load(left), tl.load(right), sums)
+        left += K
+        right += K * b_row
+    tl.store(out + rows[:, None] * out_row + across[None, :], sums.to(out.dtype.element_ty))
+
+
+def product(a, b, out):
+    """out = a b of rows, whose sizes are multiples of all tiles."""
+    (m, k), n = a.shape, b.shape[1]
+    _product[lambda tile: (triton.cdiv(m, tile["M"]) * triton.cdiv(n, tile["N"]),)](
+        a, b, out, m, n, k, a.stride(0), b.stride(0), out.stride(0))
+
+
 @triton.jit
 def _read(x, sums, n, BLOCK: tl.constexpr, STEPS: tl.constexpr):
     start = tl.program_id(0).to(tl.int64) * BLOCK * STEPS

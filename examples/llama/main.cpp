@@ -76,7 +76,8 @@ class session {
   session(const llama::gguf& file, const llama::options& chosen)
       : chosen_(chosen),
         tokens_(file),
-        model_(file, stream_, chosen.dtype, chosen.kv, 128, chosen.activations),
+        model_(file, stream_, chosen.dtype, chosen.kv, llama::model<Device>::usual_batch,
+               chosen.activations),
         sampler_(stream_, {chosen.temperature, chosen.top_k, chosen.top_p, chosen.seed},
                  model_.sizes().vocabulary),
         generates_(stream_, model_, sampler_),

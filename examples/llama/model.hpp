@@ -49,13 +49,15 @@ class model {
   using view = fg::tensor_view<float, Device>;
   /// Whether a step of one token is queued without the host's taking part.
   static constexpr bool queues_steps = !fg::host_accessible<Device>;
+  /// Tokens of a prompt that run together: as many as fill a GPU's matrix units.
+  static constexpr i64 usual_batch = queues_steps ? 2048 : 128;
 
   /// Loads the weights of `file`. `batch`: tokens that run together at most; `activations`: what
   /// the layers' weights in blocks are multiplied with. Raises bad_file for a file that is not of
   /// this architecture, or has tensors that would be ignored.
   model(const gguf& file, const fg::stream_ref<Device>& stream,
-        weight_dtype hold = weight_dtype::q4, cache_dtype cache = cache_dtype::f16, i64 batch = 128,
-        activation_dtype activations = activation_dtype::f32)
+        weight_dtype hold = weight_dtype::q4, cache_dtype cache = cache_dtype::f16,
+        i64 batch = usual_batch, activation_dtype activations = activation_dtype::f32)
       : model(hyperparameters::read(file), weight_source<Device>(file, hold, stream), stream, cache,
               batch, activations) {
     const auto used =
@@ -64,8 +66,8 @@ class model {
   }
   /// The same of any source.
   model(const hyperparameters& sizes, const weight_source<Device>& source,
-        const fg::stream_ref<Device>& stream, cache_dtype cache = cache_dtype::f16, i64 batch = 128,
-        activation_dtype activations = activation_dtype::f32);
+        const fg::stream_ref<Device>& stream, cache_dtype cache = cache_dtype::f16,
+        i64 batch = usual_batch, activation_dtype activations = activation_dtype::f32);
 
   [[nodiscard]] const hyperparameters& sizes() const noexcept { return sizes_; }
   /// Tokens run, or queued, since the last `reset`.

@@ -39,6 +39,7 @@ struct options {
   device_kind device = device_kind::host;
   std::optional<std::string> prompt;  ///< nothing: read from standard input
   int n = 128;                        ///< tokens to generate at most
+  int prompt_tokens = 16;             ///< of the prompt of a model of random weights
   int threads = 0;                    ///< 0: the library's default
   int context = 0;                    ///< positions of the KV cache; 0: as needed
   weight_dtype dtype = weight_dtype::q4;
@@ -72,6 +73,7 @@ inline constexpr std::string_view usage =
     "instead\n"
     "                       of a file: prints the rate at which tokens are generated (--n, "
     "--seed)\n"
+    "  --prompt-tokens N    tokens of the prompt of --synthetic, 1 or more (default 16)\n"
     "  --prompt TEXT        what to answer (default: read from standard input); goes through the\n"
     "                       model's chat template where its file has one that is known (ChatML)\n"
     "  --raw                continue the prompt as it stands, without the template\n"
@@ -163,9 +165,9 @@ template <class Integer>
       continue;
     }
     bool known = false;
-    for (const char* one :
-         {"--model", "--device", "--synthetic", "--prompt", "--n", "--threads", "--ctx", "--dtype",
-          "--kv", "--activations", "--temperature", "--top-k", "--top-p", "--seed"})
+    for (const char* one : {"--model", "--device", "--synthetic", "--prompt", "--n", "--threads",
+                            "--ctx", "--dtype", "--kv", "--activations", "--temperature", "--top-k",
+                            "--top-p", "--seed", "--prompt-tokens"})
       known = known || name == one;
     if (!known) {
       problem = "unknown option '" + name + "'";
@@ -198,6 +200,8 @@ template <class Integer>
       result.prompt = value;
     } else if (name == "--n") {
       integer(result.n, 0, int_max, "a count from 0 to 2147483647");
+    } else if (name == "--prompt-tokens") {
+      integer(result.prompt_tokens, 1, int_max, "a count from 1 to 2147483647");
     } else if (name == "--threads") {
       integer(result.threads, 1, 1024, "a count from 1 to 1024");
     } else if (name == "--ctx") {

@@ -126,7 +126,8 @@ inline void print_json(std::ostream& out, const synthetic_report& report) {
 inline void print_line(std::ostream& out, const synthetic_report& report) {
   std::ostringstream line;
   line << std::fixed << std::setprecision(1) << report.model << " on " << report.device
-       << ": generation " << report.run.generation_rate() << " tokens/s; each reads "
+       << ": prompt " << report.run.prompt_rate() << " tokens/s; generation "
+       << report.run.generation_rate() << " tokens/s; each reads "
        << 1e-9 * static_cast<double>(report.step_bytes) << " GB of weights, which is "
        << std::setprecision(0) << 100 * report.fraction()
        << " % of the rate at which memory is copied here (" << std::setprecision(1)

@@ -50,6 +50,9 @@ void run_synthetic(const hyperparameters& sizes, const options& chosen, std::ost
   const auto seconds_since = [](clock::time_point start) {
     return std::chrono::duration<double>(clock::now() - start).count();
   };
+  // Of the prompt, of which the fastest counts: a device that was idle is slow at first.
+  constexpr int attempts = 3;
+  constexpr double least_seconds = 0.4;
   const fg::stream<Device> owner;
   const fg::stream_ref<Device> stream = owner;
   synthetic_report report;
@@ -64,20 +67,27 @@ void run_synthetic(const hyperparameters& sizes, const options& chosen, std::ost
   report.copy_bandwidth = copy_bandwidth(stream);
 
   std::vector<token_id> prompt;
-  for (i64 i = 0; i < 16; ++i)
+  for (i64 i = 0; i < chosen.prompt_tokens; ++i)
     prompt.push_back(static_cast<token_id>((31 * i + 7) % sizes.vocabulary));
   const i64 limit = static_cast<i64>(prompt.size()) + chosen.n;
   sampler<Device> best(stream, {}, sizes.vocabulary);
   generator<Device> generates(stream, network, best);
   network.reserve(limit);
   const auto generate = [&](i64 count) {
-    network.reset();
     report.ids.clear();
-    start = clock::now();
-    const auto logits = network.run(prompt);
-    stream.synchronize();
     report.run.prompt_tokens = static_cast<i64>(prompt.size());
-    report.run.prompt_seconds = seconds_since(start);
+    report.run.prompt_seconds = 0;
+    fg::tensor_view<const float, Device> logits(nullptr, {0});
+    const auto begun = clock::now();
+    for (int attempt = 0; attempt < attempts || seconds_since(begun) < least_seconds; ++attempt) {
+      network.reset();
+      stream.synchronize();
+      start = clock::now();
+      logits = network.run(prompt);
+      stream.synchronize();
+      const double seconds = seconds_since(start);
+      if (attempt == 0 || seconds < report.run.prompt_seconds) report.run.prompt_seconds = seconds;
+    }
     start = clock::now();
     const generated result = generates.run(logits, count, limit, [&](token_id id) {
       report.ids.push_back(id);

@@ -70,9 +70,11 @@
 #if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 1
 #define FLAGGEMS_CUDA_CLUSTERS 1
+#define FLAGGEMS_CUDA_TALL_F64_TILES 1
 #else
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 0
 #define FLAGGEMS_CUDA_CLUSTERS 0
+#define FLAGGEMS_CUDA_TALL_F64_TILES 0
 #endif
 
 /// 1 where CUDA's target rounds f32 to bf16, and has NaN-propagating maximum and minimum, by one

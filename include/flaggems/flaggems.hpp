@@ -46,6 +46,7 @@
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/cross_entropy.hpp>
+#include <flaggems/ops/diff.hpp>
 #include <flaggems/ops/dropout.hpp>
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
@@ -60,6 +61,7 @@
 #include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/group_norm.hpp>
+#include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_list.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/kv_cache.hpp>
@@ -68,6 +70,7 @@
 #include <flaggems/ops/moves.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
+#include <flaggems/ops/nll_loss.hpp>
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/norm.hpp>
@@ -84,6 +87,7 @@
 #include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/rows.hpp>
 #include <flaggems/ops/rwkv.hpp>
+#include <flaggems/ops/safe_softmax.hpp>
 #include <flaggems/ops/scaled_mm.hpp>
 #include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scatter.hpp>

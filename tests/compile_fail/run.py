@@ -88,6 +88,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cxx", action="append", help="a compiler (several times for several)")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
+    parser.add_argument("--share", action="store_true", help="each case with one compiler, which the commit chooses")
     parser.add_argument("--only", default="", help="only files with this in their name")
     options = parser.parse_args()
 
@@ -101,6 +102,11 @@ def main():
                 for path in sorted(HERE.glob("*.cpp")) if options.only in path.name
                 for flags, texts in cases(path).items()
                 for compiler in present]
+        if options.share and len(present) == 2:
+            commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True).stdout
+            turn = int(commit.strip() or "0", 16)
+            cases_of_both = zip(work[::2], work[1::2])
+            work = [both[(number + turn) % 2] for number, both in enumerate(cases_of_both)]
         results = list(pool.map(lambda w: try_one(*w), work))
     failures = [r for r in results if r is not None]
     for failure in failures:

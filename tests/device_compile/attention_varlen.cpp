@@ -32,3 +32,8 @@ FLAGGEMS_INSTANCE(flash_attn_varlen_func_warp_groups,
                                             fk::attention_warp_tile<128, 128, 2, 2, true>>,
                   fk::sequence_warp_space, fk::tensor_map, fk::tensor_map, fk::tensor_map,
                   fk::no_mask, fk::decode_arg<bf16>, fk::no_logs)
+FLAGGEMS_INSTANCE(flash_attn_varlen_func_window_slopes,
+                  fk::attention_warp_groups<bf16, bf16, fk::sequence_slopes, fk::no_logs,
+                                            fk::attention_warp_tile<64, 128, 2, 2, true>>,
+                  fk::windowed_space<fk::sequence_warp_space>, fk::tensor_map, fk::tensor_map,
+                  fk::tensor_map, fk::sequence_slopes, fk::decode_arg<bf16>, fk::no_logs)

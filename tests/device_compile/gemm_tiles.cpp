@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernel/family/gemm/simt/fma_tiles.hpp>
 #include <flaggems/kernel/family/gemm/simt/register_tiles.hpp>
 #include <flaggems/kernel/family/gemm/simt/tiles.hpp>
 
@@ -19,6 +20,17 @@ FLAGGEMS_INSTANCE(
                    fk::major::across, fk::major::across>,
     fk::gemm_space, fk::gemm_arg<f16>, fk::gemm_arg<f16>, fk::gemm_out<float, float>,
     fk::gemm_bias<f16, float>, fk::sum_parts<float>)
+FLAGGEMS_INSTANCE(
+    gemm_tiles_f64,
+    fk::gemm_tiles<double, double, fk::gemm_bias<double, double>,
+                   fk::mma_tile<128, 128, 64, 4, 2, 4, 1>, fk::major::along, fk::major::across>,
+    fk::gemm_space, fk::gemm_arg<double>, fk::gemm_arg<double>, fk::gemm_out<double, double>,
+    fk::gemm_bias<double, double>, fk::sum_parts<double>)
+FLAGGEMS_INSTANCE(gemm_fma_tiles_f32,
+                  fk::gemm_fma_tiles<float, float, fk::no_bias, fk::fma_tile<1, 2, 4, 4>,
+                                     fk::major::along, fk::major::across>,
+                  fk::gemm_space, fk::gemm_arg<float>, fk::gemm_arg<float>,
+                  fk::gemm_out<float, float>, fk::no_bias, fk::sum_parts<float>)
 FLAGGEMS_INSTANCE(gemm_register_tiles_f32,
                   fk::gemm_register_tiles<float, float, float, float, fk::no_bias, 8>,
                   fk::gemm_space, fk::gemm_arg<float>, fk::gemm_arg<float>,

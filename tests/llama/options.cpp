@@ -70,6 +70,7 @@ TEST(Options, ReadsEach) {
   EXPECT_EQ(good({"--device", "cuda"}).kv, llama::cache_dtype::bf16);
   EXPECT_EQ(good({"--kv", "f16", "--device", "cuda"}).kv, llama::cache_dtype::f16);
   EXPECT_EQ(good({"--synthetic", "llama-3-8b"}).synthetic, "llama-3-8b");
+  EXPECT_EQ(good({"--synthetic", "tiny", "--prompt-tokens", "2048"}).prompt_tokens, 2048);
   EXPECT_EQ(good({"--synthetic", "tiny"}).dtype, llama::weight_dtype::bf16);
   EXPECT_EQ(good({"--dtype", "f32", "--synthetic", "tiny"}).dtype, llama::weight_dtype::f32);
 }
@@ -135,14 +136,15 @@ TEST(Options, HelpSaysTheDefaults) {
   int count = 0;
   for (std::sregex_iterator at(usage.begin(), usage.end(), line), end; at != end; ++at, ++count)
     EXPECT_EQ(good({(*at)[1].str().c_str(), (*at)[2].str().c_str()}), good({})) << at->str();
-  EXPECT_EQ(count, 9);
+  EXPECT_EQ(count, 10);
 }
 
 TEST(Options, HelpNamesEveryOption) {
   for (const char* name :
-       {"--model", "--prompt", "--n ", "--threads", "--dtype", "--kv", "--temperature", "--top-k",
-        "--top-p", "--device", "--synthetic", "--seed", "--json", "--help", "--chat", "--ctx",
-        "--activations", "--score", "--raw"})
+       {"--model",     "--prompt",      "--n ",    "--threads", "--dtype",
+        "--kv",        "--temperature", "--top-k", "--top-p",   "--device",
+        "--synthetic", "--seed",        "--json",  "--help",    "--chat",
+        "--ctx",       "--activations", "--score", "--raw",     "--prompt-tokens"})
     EXPECT_NE(llama::usage.find(name), std::string_view::npos) << name;
 }
 

@@ -6,6 +6,7 @@
 #include <support/attention.hpp>
 #include <support/attention_rule.hpp>
 
+#include <array>
 #include <functional>
 
 namespace flaggems_test {
@@ -74,6 +75,27 @@ TYPED_TEST(attention_rules, know_their_place) {
   p.queries = 1;
   p.options.is_causal = false;
   check<D, bf16>(p, by_place{}, f);
+}
+// Where there are warp groups, by them.
+TYPED_TEST(attention_rules, of_many_queries) {
+  using D = TypeParam;
+  problem p{.heads = 2, .key_heads = 1, .queries = 70, .keys = 150, .e = 128, .ev = 128};
+  p.options.enable_gqa = true;
+  check<D, bf16>(p, by_place{}, [](double s, i64 head, i64 query, i64 key) {
+    return key % 3 == 0 ? -infinity
+                        : s / 2 + static_cast<double>(key) / 8 + static_cast<double>(head) / 2 -
+                              static_cast<double>(query) / 4;
+  });
+  check<D, bf16>(p, fg::soft_cap{0.5F},
+                 [](double s, i64, i64, i64) { return 0.5 * std::tanh(s / 0.5); });
+  for (const auto& [left, right, shift] :
+       {std::array<fg::i32, 3>{20, 5, 10}, {-1, 3, 40}, {100, -1, 0}, {5, 0, 200}})
+    check<D, bf16>(p, fg::attention_window{left, right, shift},
+                   [&, l = left, r = right, own = shift](double s, i64, i64 query, i64 key) {
+                     const bool is_hidden =
+                         (l >= 0 && key < query + own - l) || (r >= 0 && key > query + own + r);
+                     return is_hidden ? -infinity : s;
+                   });
 }
 TYPED_TEST(attention_rules, of_the_library) {
   using D = TypeParam;

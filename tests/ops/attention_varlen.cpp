@@ -276,6 +276,17 @@ TYPED_TEST(attention_varlen_device, tiles) {
   paged.softcap = 4;
   paged.has_slopes = paged.slopes_differ = true;
   check<D, f16>(paged);
+  if constexpr (fg::detail::attends_by_warp_groups<D>) {
+    sequences ruled = paged;  // enough rows for them
+    ruled.page = 0;
+    ruled.queries = {90, 0, 6};
+    ruled.keys = {100, 3, 20};
+    ruled.softcap = 0;
+    check<D, bf16>(ruled);
+    ruled.softcap = 2;
+    ruled.has_slopes = false;
+    check<D, bf16>(ruled);
+  }
   sequences wide = p;
   wide.e = 136;
   wide.ev = 72;

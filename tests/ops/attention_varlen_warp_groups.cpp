@@ -24,6 +24,7 @@ struct sequences {
   std::vector<i64> queries, keys;
   i64 heads = 2, key_heads = 1, e = 64, ev = 64;
   bool causal = false;
+  i64 left = -1;  // of a window
 
   i64 count() const { return static_cast<i64>(queries.size()); }
   static std::vector<double> starts(const std::vector<i64>& lengths, i64 between) {
@@ -75,9 +76,12 @@ struct operands {
       };
       const auto a = part(of_q, row, n, p.heads, p.e), b = part(of_k, key, m, p.key_heads, p.e);
       auto c = part(of_v, key, m, p.key_heads, p.ev);
-      const auto want = reference(one, a, b, c, {});
+      std::vector<double> window;
+      for (i64 i = 0; p.left >= 0 && i < p.heads * n; ++i)
+        for (i64 j = 0; j < m; ++j) window.push_back(j < i % n + m - n - p.left ? -infinity : 0);
+      const auto want = reference(one, a, b, c, window);
       for (double& x : c) x = std::abs(x);
-      const auto most = reference(one, a, b, c, {});
+      const auto most = reference(one, a, b, c, window);
       const auto found = part(got, row, n, p.heads, p.ev);
       for (std::size_t i = 0; i < found.size(); ++i)
         if (!(std::abs(found[i] - want[i]) <= (std::abs(want[i]) + most[i]) / 256) && ++wrong == 1)
@@ -178,12 +182,21 @@ i64 wrong_results(const sequences& p, int blocks, bool shares, i64 at_once, std:
   config.tiles = blocks;
   config.threads = Tile::threads;
   config.scratch = Tile::scratch(0);
-  fg::launch<typename Kernel::type>(
-      s, config, space, map_q, of_keys(x.k.in().data(), p.e), of_keys(x.v.in().data(), p.ev),
-      fk::no_mask{},
-      fk::decode_arg<T>{x.out.view().data(), p.heads * p.ev, group * p.ev, narrow(p.ev),
-                        narrow(p.heads * p.ev), 1},
-      fk::no_logs{});
+  const auto start = [&](const auto& all) {
+    fg::launch<typename Kernel::type>(
+        s, config, all, map_q, of_keys(x.k.in().data(), p.e), of_keys(x.v.in().data(), p.ev),
+        fk::no_mask{},
+        fk::decode_arg<T>{x.out.view().data(), p.heads * p.ev, group * p.ev, narrow(p.ev),
+                          narrow(p.heads * p.ev), 1},
+        fk::no_logs{});
+  };
+  fk::windowed_space<fk::sequence_warp_space> windowed{};
+  static_cast<fk::sequence_warp_space&>(windowed) = space;
+  windowed.left = narrow(p.left);
+  if (p.left < 0)
+    start(space);
+  else
+    start(windowed);
   return x.wrong_results(what);
 }
 
@@ -255,6 +268,18 @@ TEST(attention_varlen_warp_groups, groups) {
                           3, shares, shares ? 1 : 4);
 }
 
+TEST(attention_varlen_warp_groups, windows) {
+  for (const i64 left : {0, 20, 100, 1000})
+    check<streaming>({.queries = {140, 0, 70, 3},
+                      .keys = {270, 4, 30, 90},
+                      .e = 72,
+                      .ev = 128,
+                      .causal = left != 20,
+                      .left = left},
+                     2, true);
+  check<alone>({.queries = {200}, .keys = {300}, .left = 30}, 1);
+}
+
 int launches_of_warp_groups = 0;
 
 template <class Device>
@@ -271,7 +296,7 @@ TYPED_TEST(attention_of_sequences, by_warp_groups_where_aligned) {
   const auto call = [](const sequences& p, bool has_logs) {
     operands<bf16, D> x(p);
     test_tensor<f32, D> logs({p.heads, p.rows()});
-    const fg::varlen_attention_options<D> options{.causal = p.causal};
+    const fg::varlen_attention_options<D> options{.causal = p.causal, .window_left = p.left};
     const auto attend = [&](auto&& sums) {
       fg::flash_attn_varlen_func(test_stream<D>(), x.q.in(), x.k.in(), x.v.in(), 1, x.starts.in(),
                                  1, x.key_starts.in(), x.used.in(), x.out.view(), sums, options);
@@ -295,9 +320,18 @@ TYPED_TEST(attention_of_sequences, by_warp_groups_where_aligned) {
        true);
   call({.queries = {140, 0, 61, 70}, .keys = {70, 4, 130, 0}, .heads = 3, .e = 72, .ev = 88},
        false);
+  call({.queries = {140, 0, 61, 3},
+        .keys = {70, 4, 330, 0},
+        .heads = 4,
+        .key_heads = 2,
+        .e = 128,
+        .ev = 128,
+        .causal = true,
+        .left = 90},
+       false);
   fg::set_launch_hook(before);
   if constexpr (fg::detail::attends_by_warp_groups<D>) {
-    EXPECT_EQ(launches_of_warp_groups, D::warp_group_units(0) > 0 ? 2 : 0);
+    EXPECT_EQ(launches_of_warp_groups, D::warp_group_units(0) > 0 ? 3 : 0);
   }
 }
 

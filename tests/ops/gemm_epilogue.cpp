@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrix products that store an expression over their sums.
+#include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <support/gemm.hpp>
 
+#include <cmath>
 #include <vector>
 
 namespace flaggems_test {
@@ -51,6 +53,32 @@ template <class Device>
 class gemm_epilogue : public ::testing::Test {};
 using devices = all_devices;
 TYPED_TEST_SUITE(gemm_epilogue, devices);
+
+// Formulas of 16 bits, whose functions SIMT devices have in shorter forms; both forms of gelu.
+TYPED_TEST(gemm_epilogue, formulas_of_bf16) {
+  constexpr i64 m = 40, n = 72, k = 64;
+  test_tensor<bf16, TypeParam> x({m, k}, layout::contiguous, random_values({m, k}));
+  test_tensor<bf16, TypeParam> w({n, k}, layout::contiguous, random_values({n, k}));
+  test_tensor<bf16, TypeParam> bias({n}, layout::contiguous, random_values({n}));
+  test_tensor<bf16, TypeParam> residual({m, n}, layout::contiguous, random_values({m, n}));
+  const auto sums = sums_of(x.values(), w.values(), m, n, k);
+  const auto check = [&](const auto& formula, const auto& want_of) {
+    test_tensor<bf16, TypeParam> out({m, n}, layout::contiguous);
+    fg::linear(test_stream<TypeParam>(), x.in(), w.in(), out.view(), epilogue(formula));
+    std::vector<double> want(index(m * n));
+    for (i64 e = 0; e < m * n; ++e)
+      want[index(e)] =
+          want_of(sums[index(e)] + bias.values()[index(e % n)]) + residual.values()[index(e)];
+    expect_close<bf16>(out.read(), want, sum_tolerance<bf16>(k));
+  };
+  const auto sum = product + bias.in();
+  check(fg::gelu(sum) + residual.in(),
+        [](double v) { return v / 2 * (1 + std::erf(v / std::sqrt(2.0))); });
+  check(fg::gelu(sum, fg::gelu_approximate::tanh) + residual.in(), [](double v) {
+    return v / 2 * (1 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
+  });
+  check(fg::silu(sum) + residual.in(), [](double v) { return silu(v); });
+}
 
 // Sizes that take each of the host's kernels.
 TYPED_TEST(gemm_epilogue, sizes) {

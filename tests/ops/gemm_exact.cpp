@@ -233,20 +233,86 @@ void check_random_products(double share) {
   }
 }
 
+/// A chip with tiles of GPUs, one of each list.
+struct chip_of_large_tiles : fg::simt32 {};
+struct chip_of_small_tiles : fg::simt32 {};
+}  // namespace
+}  // namespace flaggems_test
+
+template <>
+inline constexpr bool flaggems::host_accessible<flaggems_test::chip_of_large_tiles> = false;
+template <>
+inline constexpr bool flaggems::host_accessible<flaggems_test::chip_of_small_tiles> = false;
+template <>
+struct flaggems::tuning<flaggems::families::gemm, flaggems_test::chip_of_large_tiles>
+    : flaggems::default_tuning<flaggems::families::gemm, flaggems_test::chip_of_large_tiles> {
+  static constexpr gemm_tile tiles[] = {{128, 128, 64, 3, 2, 2, 2, 100}};
+  static constexpr gemm_tile f64_tiles[] = {{128, 128, 64, 3, 2, 4, 1, 100}};
+  static constexpr gemm_fma_numbers fma_tiles[] = {{2, 4, 4, 2, 100}};
+};
+template <>
+struct flaggems::tuning<flaggems::families::gemm, flaggems_test::chip_of_small_tiles>
+    : flaggems::default_tuning<flaggems::families::gemm, flaggems_test::chip_of_small_tiles> {
+  static constexpr gemm_tile tiles[] = {{128, 64, 32, 4, 2, 2, 2, 100}};
+  static constexpr gemm_tile f64_tiles[] = {{64, 128, 64, 3, 2, 4, 2, 100}};
+  static constexpr gemm_fma_numbers fma_tiles[] = {{2, 2, 4, 3, 100}};
+};
+
+namespace flaggems_test {
+namespace {
+
 template <class Device>
 class gemm_exact_on : public ::testing::Test {};
 using devices = all_devices;
 TYPED_TEST_SUITE(gemm_exact_on, devices);
 TYPED_TEST(gemm_exact_on, f32) { check_random_products<TypeParam, f32, f32, f32, true>(0.25); }
 TYPED_TEST(gemm_exact_on, bf16) { check_random_products<TypeParam, bf16, bf16, bf16, true>(0.2); }
+#if !FLAGGEMS_TEST_REDUCED
+TYPED_TEST(gemm_exact_on, f64) { check_random_products<TypeParam, f64, f64, f64>(0.05); }
+#endif
 TYPED_TEST(gemm_exact_on, i8) { check_random_products<TypeParam, i8, i8, i32>(0.05); }
 
 #if FLAGGEMS_TEST_HOST
+template <class Device>
+class gemm_exact_by : public ::testing::Test {};
+#if FLAGGEMS_TEST_REDUCED
+using chips_of_tiles = ::testing::Types<chip_of_large_tiles>;
+#else
+using chips_of_tiles = ::testing::Types<chip_of_large_tiles, chip_of_small_tiles>;
+#endif
+TYPED_TEST_SUITE(gemm_exact_by, chips_of_tiles);
+TYPED_TEST(gemm_exact_by, f32) { check_random_products<TypeParam, f32, f32, f32>(0.01); }
+TYPED_TEST(gemm_exact_by, f64) { check_random_products<TypeParam, f64, f64, f64>(0.01); }
+TYPED_TEST(gemm_exact_by, bf16) { check_random_products<TypeParam, bf16, bf16, bf16>(0.01); }
+// Tiles at all borders, sums of more and of fewer steps than are in flight.
+TYPED_TEST(gemm_exact_by, several_tiles) {
+#if FLAGGEMS_TEST_REDUCED
+  const std::vector<shape> sizes = {{130, 24, 40}};
+#else
+  const std::vector<shape> sizes = {{150, 264, 72}, {129, 40, 200}, {24, 136, 7}};
+#endif
+  for (const shape& at : sizes)
+    for (const layout how : {layout::contiguous, layout::transposed}) {
+      std::mt19937_64 random(9);
+      product_case c;
+      c.m = at[0], c.n = at[1], c.k = at[2];
+      c.a = how;
+      c.b = how == layout::contiguous ? layout::transposed : layout::contiguous;
+      SCOPED_TRACE(c.text());
+      check_product<TypeParam, f32, f32, f32, false>(c, random);
+      check_product<TypeParam, f64, f64, f64, false>(c, random);
+      check_product<TypeParam, bf16, bf16, bf16, false>(c, random);
+      if (FLAGGEMS_TEST_REDUCED) continue;
+      c.a = c.b;
+      check_product<TypeParam, f32, f32, f32, false>(c, random);
+      check_product<TypeParam, f64, f64, f64, false>(c, random);
+    }
+}
+
 TEST(gemm_exact, bf16_to_f32) { check_random_products<host, bf16, bf16, f32, true>(0.2); }
 TEST(gemm_exact, u8_i8) { check_random_products<host, u8, i8, i32>(0.05); }
 TEST(gemm_exact, i8_to_f32) { check_random_products<host, i8, i8, f32, true>(0.05); }
 #if !FLAGGEMS_TEST_REDUCED
-TEST(gemm_exact, f64) { check_random_products<host, f64, f64, f64>(0.08); }
 TEST(gemm_exact, f16) { check_random_products<host, f16, f16, f16>(0.08); }
 TEST(gemm_exact, i32) { check_random_products<host, i32, i32, i32>(0.04); }
 #endif

@@ -117,8 +117,8 @@ TYPED_TEST(gemm_units, exact) {
   const char* const products = std::getenv("FLAGGEMS_TEST_PRODUCTS");
   const i64 turns = (products == nullptr ? 5000 : std::strtoll(products, nullptr, 10)) / 1250;
   for (i64 turn = 0; turn < turns && !::testing::Test::HasFatalFailure(); ++turn) {
-    // Units of these types take operands along the sum without a copy; of 16 bits both.
-    const bool both = sizeof(T) == 2;
+    // Of some types units take operands along the sum alone without a copy.
+    const bool both = !fg::detail::is_multiplied_along<T>;
     const bool a_along = !both || turn % 2 == 0, b_along = !both || turn / 2 % 2 == 0;
     const i64 m = 17 + below(70), n = 17 + below(70), k = 1 + below(200);
     const auto whole = [&](i64 x) { return fk::round_up(x, vector); };

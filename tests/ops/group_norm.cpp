@@ -137,6 +137,62 @@ TYPED_TEST(group_norm_layouts, empty) {
   EXPECT_EQ(fg::group_norm(stream, no_rows.in(), 2).numel(), 0);
 }
 
+/// The gradients by their formulas, of [n, c, hw] in `groups`.
+struct expected_gradients {
+  values input, weight, bias;
+  expected_gradients(const values& grad, const values& x, const values& w, i64 n, i64 c, i64 hw,
+                     i64 groups, double eps)
+      : input(x.size()), weight(static_cast<std::size_t>(c)), bias(static_cast<std::size_t>(c)) {
+    const i64 own = c / groups * hw;
+    const auto count = static_cast<double>(own);
+    for (i64 row = 0; row < n * groups; ++row) {
+      double mean = 0, square = 0, sum = 0, product = 0;
+      const auto each = [&](const auto& f) {
+        for (i64 k = 0; k < own; ++k)
+          f(static_cast<std::size_t>(row * own + k),
+            static_cast<std::size_t>(row % groups * (c / groups) + k / hw));
+      };
+      each([&](std::size_t at, std::size_t) { mean += x[at] / count; });
+      each([&](std::size_t at, std::size_t) { square += (x[at] - mean) * (x[at] - mean) / count; });
+      const double rstd = 1 / std::sqrt(square + eps);
+      each([&](std::size_t at, std::size_t channel) {
+        const double normal = (x[at] - mean) * rstd, g = grad[at] * w[channel];
+        sum += g / count, product += g * normal / count;
+        weight[channel] += grad[at] * normal, bias[channel] += grad[at];
+      });
+      each([&](std::size_t at, std::size_t channel) {
+        input[at] = rstd * (grad[at] * w[channel] - sum - (x[at] - mean) * rstd * product);
+      });
+    }
+  }
+};
+
+TYPED_TEST(group_norm_layouts, gradients) {
+  const auto& s = test_stream<TypeParam>();
+  const shape sizes{2, 6, 5};
+  for (const layout how : output_layouts) {
+    test_tensor<f32, TypeParam> x(sizes, how, random_values(sizes)),
+        g(sizes, how, random_values(sizes)), w({6}, how, random_values({6}));
+    const auto kept = fg::native_group_norm(s, x.in(), w.in(), std::nullopt, 2, 6, 5, 3, 1e-3);
+    const auto got =
+        fg::native_group_norm_backward(s, g.in(), x.in(), kept.mean, kept.rstd, w.in(), 2, 6, 5, 3);
+    const expected_gradients want(g.values(), x.values(), w.values(), 2, 6, 5, 3, 1e-3);
+    expect_close<f32>(values_of(*got.input), want.input, near<f32>());
+    expect_close<f32>(values_of(*got.weight), want.weight, near<f32>());
+    expect_close<f32>(values_of(*got.bias), want.bias, near<f32>());
+  }
+  test_tensor<bf16, TypeParam> x(sizes, layout::contiguous, random_values(sizes)), one({2, 3});
+  const auto kept = fg::native_group_norm(s, x.in(), std::nullopt, std::nullopt, 2, 6, 5, 3, 1e-3);
+  const auto got = fg::native_group_norm_backward(s, x.in(), x.in(), kept.mean, kept.rstd,
+                                                  std::nullopt, 2, 6, 5, 3, {true, false, false});
+  const expected_gradients want(x.values(), x.values(), values(6, 1), 2, 6, 5, 3, 1e-3);
+  expect_close<bf16>(values_of(*got.input), want.input, {0.02, 0.02});
+  EXPECT_FALSE(got.weight || got.bias);
+  EXPECT_RAISES(static_cast<void>(fg::native_group_norm_backward(
+                    s, x.in(), x.in(), kept.mean, kept.rstd, std::nullopt, 2, 6, 5, 2)),
+                shape_mismatch, "native_group_norm_backward");
+}
+
 TYPED_TEST(group_norm_layouts, bad_input) {
   const auto& stream = test_stream<TypeParam>();
   test_tensor<f32, TypeParam> x({2, 6, 4}, layout::contiguous, random_values({2, 6, 4})),

@@ -54,6 +54,19 @@ TYPED_TEST(caches, both_orders) {
   });
 }
 
+TYPED_TEST(caches, latent) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  for (const layout how : output_layouts) {
+    test_tensor<f32, D> latent({3, 2}, how, {1, 2, 3, 4, 5, 6}), rotary({3, 1}, how, {7, 8, 9}),
+        cache({2, 2, 3}, how);
+    test_tensor<i64, D> slots({3}, how, {3, -1, 0});
+    fg::concat_and_cache_mla(s, latent.in(), rotary.in(), cache.view(), slots.in());
+    expect_equal(cache.read(), {5, 6, 9, 0, 0, 0, 0, 0, 0, 1, 2, 7});
+    EXPECT_TRUE(cache.gaps_untouched());
+  }
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(kv_cache, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
@@ -72,7 +85,14 @@ TEST(kv_cache, refuses_bad_arguments) {
   EXPECT_RAISES(put(good.in(), cache.view(), cache.view()), overlap, op);
   EXPECT_RAISES(fg::reshape_and_cache(s, x.in(), x.in(), packed.view(), across.view(), good.in()),
                 shape_mismatch, "reshape_and_cache");
-  EXPECT_TRUE(cache.untouched() && other.untouched());
+  test_tensor<f32> latent({2, 3}), rotary({2, 2}), rows({2, 2, 5}), narrow({2, 2, 4});
+  const auto put_rows = [&](auto places, auto to) {
+    fg::concat_and_cache_mla(s, latent.in(), rotary.in(), to, places);
+  };
+  EXPECT_RAISES(put_rows(far.in(), rows.view()), out_of_range, "concat_and_cache_mla");
+  EXPECT_RAISES(put_rows(many.in(), rows.view()), shape_mismatch, "concat_and_cache_mla");
+  EXPECT_RAISES(put_rows(good.in(), narrow.view()), shape_mismatch, "concat_and_cache_mla");
+  EXPECT_TRUE(cache.untouched() && other.untouched() && rows.untouched());
 }
 #endif
 

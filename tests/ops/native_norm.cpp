@@ -168,6 +168,18 @@ TYPED_TEST(native_norm_layouts, gradient_in_place) {
 }
 
 // What is not asked for is not computed; slices of no elements have no mean.
+TYPED_TEST(native_norm_layouts, rms_gradient_by_its_other_name) {
+  const auto& s = test_stream<TypeParam>();
+  test_tensor<f32, TypeParam> x({3, 5}, layout::contiguous, random_values({3, 5})),
+      g({3, 5}, layout::contiguous, random_values({3, 5})),
+      w({5}, layout::contiguous, {1, 2, 3, 4, 5});
+  const auto kept = fg::rms_norm_forward(s, x.in(), {5}, w.in());
+  const auto got = fg::rms_norm_backward(s, g.in(), x.in(), kept.rstd, {5}, w.in());
+  const auto want = fg::fused_rms_norm_backward(s, g.in(), x.in(), {5}, kept.rstd, w.in());
+  expect_equal(values_of(*got.input), values_of(*want.input));
+  expect_equal(values_of(*got.weight), values_of(*want.weight));
+}
+
 TYPED_TEST(native_norm_layouts, absent_and_empty) {
   const auto& stream = test_stream<TypeParam>();
   const shape sizes{2, 5};

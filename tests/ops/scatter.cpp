@@ -357,6 +357,47 @@ TEST(scatter, multiplies_integers_exactly) {
   EXPECT_TRUE(out.untouched());
 }
 
+// Sums of small floats are of a copy in f32, or of sorted elements where out is much larger.
+TEST(scatter, rounds_once_in_small_and_large_outputs) {
+  const auto& s = test_stream<host>();
+  constexpr i64 places = 16, count = 96, far = 4096;
+  std::vector<double> index(count), source(count);
+  for (i64 i = 0; i < count; ++i) {
+    index[static_cast<std::size_t>(i)] = static_cast<double>(i * 7 % places);
+    source[static_cast<std::size_t>(i)] = static_cast<double>(i % 11) / 256 - 1.0 / 64;
+  }
+  test_tensor<i64> at({count}, layout::contiguous, index);
+  test_tensor<bf16> values({count}, layout::contiguous, source);
+  test_tensor<bf16> few({places}, layout::contiguous, std::vector<double>(places, 1)),
+      many({far}, layout::contiguous, std::vector<double>(far, 1));
+  const auto sums = values_of(fg::scatter_add(s, few.in(), 0, at.in(), values.in()));
+  auto first = values_of(fg::scatter_add(s, many.in(), 0, at.in(), values.in()));
+  first.resize(places);
+  EXPECT_EQ(first, sums);
+  std::vector<float> precise(places, 1);
+  for (std::size_t i = 0; i < count; ++i)
+    precise[static_cast<std::size_t>(index[i])] += static_cast<float>(source[i]);
+  for (std::size_t k = 0; k < places; ++k)
+    EXPECT_EQ(sums[k], static_cast<double>(static_cast<float>(bf16(precise[k]))));
+}
+TEST(scatter, adds_rows_of_vectors_and_a_rest) {
+  const auto& s = test_stream<host>();
+  constexpr i64 width = 37;
+  std::vector<double> rows(4 * width), start(3 * width);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<double>(i % 23);
+  for (std::size_t i = 0; i < start.size(); ++i) start[i] = static_cast<double>(i % 5);
+  test_tensor<i64> index({4}, layout::contiguous, {2, 0, 2, 2});
+  test_tensor<f32> x({3, width}, layout::contiguous, start),
+      source({4, width}, layout::contiguous, rows);
+  auto expected = start;
+  const i64 of[] = {2, 0, 2, 2};
+  for (i64 r = 0; r < 4; ++r)
+    for (i64 k = 0; k < width; ++k)
+      expected[static_cast<std::size_t>(of[r] * width + k)] +=
+          rows[static_cast<std::size_t>(r * width + k)];
+  expect_equal(values_of(fg::index_add(s, x.in(), 0, index.in(), source.in())), expected);
+}
+
 TEST(scatter, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
   test_tensor<f32> x({3, 4}), src({2, 4}), small({1, 4}), out({3, 4}), row({4});

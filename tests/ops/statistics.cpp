@@ -212,6 +212,19 @@ TYPED_TEST(extremes, special_cases) {
   EXPECT_TRUE(fg::allclose(s, great, great, 0, 0) && fg::allclose(s, great, less));
 }
 
+TYPED_TEST(extremes, truth_of_one_element) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<f32, D> no({}, layout::contiguous, {-0.0}), yes({1, 1}, layout::contiguous, {0.25}),
+      nan({1}, layout::contiguous, {std::nan("")}), two({2});
+  test_tensor<i64, D> large({}, layout::contiguous, {4294967296.0});
+  EXPECT_FALSE(fg::is_nonzero(s, no.in()));
+  EXPECT_TRUE(fg::is_nonzero(s, yes.in()) && fg::is_nonzero(s, nan.in()));
+  EXPECT_TRUE(fg::is_nonzero(s, large.in()));
+  EXPECT_EQ(code_of([&] { static_cast<void>(fg::is_nonzero(s, two.in())); }),
+            fg::errc::invalid_argument);
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(statistics_host, refuses_bad_arguments) {
   const auto& s = test_stream<host>();

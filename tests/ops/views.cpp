@@ -197,6 +197,16 @@ TEST(views, functions_are_members) {
   expect_view(fg::chunk(x, 2, 2)[1], v.narrow(2, 3, 2));
 }
 
+TEST(views, broadcast_tensors) {
+  test_tensor<f32> x({3, 1}), y({4}), odd({2});
+  const auto both = fg::broadcast_tensors(x.in(), y.view());
+  EXPECT_EQ(std::get<0>(both).shape_of(), (shape{3, 4}));
+  EXPECT_EQ(shape(std::get<0>(both).strides()), (shape{1, 0}));
+  EXPECT_EQ(std::get<1>(both).shape_of(), (shape{3, 4}));
+  EXPECT_EQ(std::get<1>(both).data(), y.view().data());
+  EXPECT_RAISES(fg::broadcast_tensors(y.in(), odd.in()), shape_mismatch, "broadcast_tensors");
+}
+
 TEST(views, unfold) {
   const auto x = fg::empty<f32>(test_stream<host>(), {4, 3, 5});
   const auto v = x.view();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Complex numbers in boxed calls; the families are compiled beside the tests of their own.
+#include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/complex.hpp>
@@ -32,6 +33,9 @@ TEST_F(registry_complex, formulas) {
   check("div.Tensor", {x, y}, [&] { return fg::div(s, a, b); });
   check("eq.Tensor", {x, y}, [&] { return fg::eq(s, a, b); });
   check("ne.Scalar", {x, 1.5}, [&] { return fg::ne(s, a, 1.5); });
+  const fg::c128 number(0.5, -1);
+  check("rsub.Tensor", {x, y, number}, [&] { return fg::rsub(s, a, b, number); });
+  check("rsub.Scalar", {x, number, 2}, [&] { return fg::rsub(s, a, number, 2); });
   check("neg", {x}, [&] { return fg::neg(s, a); });
   check("square", {x}, [&] { return fg::square(s, a); });
   check("exp", {x}, [&] { return fg::exp(s, a); });

@@ -57,5 +57,18 @@ TEST(registry_fused, caches) {
   }
 }
 
+TEST(registry_fused, latent_cache) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 4}), b = numbers({2, 3});
+  const auto slots = fg::from_values<i64>(s, {3, 0});
+  auto got = fg::zeros(s, {2, 2, 7}), want = fg::zeros(s, {2, 2, 7});
+  const auto& op = fg::registry<host>::at("flaggems::concat_and_cache_mla");
+  note(op);
+  const view<host> to(got.view());
+  op.call(s, {view<host>(a), view<host>(b), to, view<host>(slots), "auto"}, {});
+  fg::concat_and_cache_mla(s, a, b, want, slots);
+  expect_same(to, view<host>(want.view()), "cache");
+}
+
 }  // namespace
 }  // namespace flaggems_test

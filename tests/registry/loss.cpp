@@ -43,5 +43,32 @@ TEST(registry_loss, reductions) {
   EXPECT_ERROR(fg::registry<host>::at("mse_loss")(s, {x, t, 3}), invalid_argument, "0 (none)");
 }
 
+TEST(registry_loss, likelihoods) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({4, 3}), deep = numbers({2, 3, 2, 2}), w = numbers({3}, 0.5, 1.5, 2);
+  const auto t = fg::from_values<i64>(s, {2, -100, 0, 1});
+  const auto t2 = fg::from_values<i64>(s, {2, 1, 0, 1, 0, 0, 2, 2}, {2, 2, 2});
+  const view<host> x(a), x2(deep), weight(w), target(t), target2(t2);
+  for (const auto how : {fg::reduction::none, fg::reduction::mean, fg::reduction::sum}) {
+    const auto number = static_cast<i64>(how);
+    check("nll_loss_forward", {x, target, weight, number, -100},
+          [&] { return fg::nll_loss_forward(s, a, t, w, how, -100); });
+    check("nll_loss2d_forward", {x2, target2, std::nullopt, number, 1},
+          [&] { return fg::nll_loss2d_forward(s, deep, t2, std::nullopt, how, 1); });
+    const auto one = fg::nll_loss_forward(s, a, t, w, how, -100);
+    const auto two = fg::nll_loss2d_forward(s, deep, t2, std::nullopt, how, 1);
+    const view<host> grad(one.first), total(one.second), grad2(two.first), total2(two.second);
+    check("nll_loss_backward", {grad, x, target, weight, number, -100, total},
+          [&] { return fg::nll_loss_backward(s, one.first, a, t, w, how, -100, one.second); });
+    check("nll_loss2d_backward", {grad2, x2, target2, std::nullopt, number, 1, total2}, [&] {
+      return fg::nll_loss2d_backward(s, two.first, deep, t2, std::nullopt, how, 1, two.second);
+    });
+    check("nll_loss_nd", {x, target, weight, number},
+          [&] { return fg::nll_loss_nd(s, a, t, w, how); });
+    check("flaggems::nll_loss_nd_backward", {grad, x, target, weight, number},
+          [&] { return fg::nll_loss_nd_backward(s, one.first, a, t, w, how); });
+  }
+}
+
 }  // namespace
 }  // namespace flaggems_test

@@ -97,6 +97,26 @@ TEST_F(registry_row, cross_entropy) {
   EXPECT_ERROR(op(s, {x, target, weight, 1, 4}), out_of_range, "cross_entropy_loss");
 }
 
+TEST_F(registry_row, gradients_and_other_names) {
+  const auto a = numbers({2, 6, 5}), g = numbers({2, 6, 5}, -1, 1, 2),
+             w = numbers({6}, 0.5, 1.5, 3);
+  const view<host> in(a), grad(g), by(w);
+  const auto kept = fg::native_group_norm(s, a, w, std::nullopt, 2, 6, 5, 3, 1e-5);
+  const bool all[] = {true, true, true};
+  check(
+      "native_group_norm_backward",
+      {grad, in, view<host>(kept.mean), view<host>(kept.rstd), by, 2, 6, 5, 3,
+       std::span<const bool>(all)},
+      [&] { return fg::native_group_norm_backward(s, g, a, kept.mean, kept.rstd, w, 2, 6, 5, 3); });
+  const auto rows = numbers({4, 6}), of = numbers({4, 6}, -1, 1, 2);
+  const auto rms = fg::rms_norm_forward(s, rows, {6}, w);
+  check("flaggems::rms_norm_backward",
+        {view<host>(of), view<host>(rows), view<host>(rms.rstd), fg::int_list{6}, by},
+        [&] { return fg::rms_norm_backward(s, of, rows, rms.rstd, {6}, w); });
+  check("_safe_softmax", {in, 1}, [&] { return fg::safe_softmax(s, a, 1); });
+  check("special_log_softmax", {in, 1}, [&] { return fg::log_softmax(s, a, 1); });
+}
+
 TEST_F(registry_row, rotary) {
   const auto q = numbers({2, 3, 2, 8}), k = numbers({2, 3, 1, 8});
   const auto cos = numbers({5, 4}), sin = numbers({5, 4}, -1, 1, 3);

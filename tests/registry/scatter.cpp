@@ -114,6 +114,20 @@ TEST(registry_scatter, views_and_gradients) {
     return fg::diagonal_backward(s, d, {3, 4}, 0, 0, 1);
   });
   const auto i = fg::from_values<i64>(s, {1, 0, 1});
+  const auto many = fg::from_values<i64>(s, {1, 0, 2, 1, 0, 2, 1, 1, 0, 0, 2, 2}, {3, 4});
+  const auto mask = fg::evaluate(s, a > 0);
+  const view<host> at(many);
+  check("index_select_backward", {x, list{5, 4}, 0, view<host>(i)}, [&] {
+    return fg::index_select_backward(s, a, {5, 4}, 0, i);
+  });
+  check("gather_backward", {x, x, 0, at, false},
+        [&] { return fg::gather_backward(s, a, a, 0, many, false); });
+  check("value_selecting_reduction_backward", {line, 1, view<host>(i), list{3, 2}, false}, [&] {
+    return fg::value_selecting_reduction_backward(s, d, 1, i, {3, 2}, false);
+  });
+  check("masked_scatter_backward", {x, view<host>(mask), list{2, 6}}, [&] {
+    return fg::masked_scatter_backward(s, a, mask, {2, 6});
+  });
   check("embedding_dense_backward", {x, view<host>(i), 4, 0, true},
         [&] { return fg::embedding_dense_backward(s, a, i, 4, 0, true); });
   check("embedding_backward", {x, view<host>(i), 4, -1, false, false},

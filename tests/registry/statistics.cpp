@@ -32,6 +32,8 @@ TEST(registry_statistics, reductions) {
   check("linalg_vector_norm", {x, 3, 1}, [&] { return fg::linalg_vector_norm(s, a, 3, 1); });
   check("norm.Scalar", {x}, [&] { return fg::norm(s, a); });
   check("norm.ScalarOpt_dim", {x, 1, list{0}, true}, [&] { return fg::norm(s, a, 1.0, 0, true); });
+  check("diff", {x, 2, 0}, [&] { return fg::diff(s, a, 2, 0); });
+  check("diff", {x, 1, 1, x, {}}, [&] { return fg::diff(s, a, 1, 1, a); });
   check("trace", {x}, [&] { return fg::trace(s, a); });
 }
 
@@ -48,6 +50,7 @@ TEST(registry_statistics, comparisons) {
     EXPECT_TRUE(got.tensors.empty());
     return got.truth;
   };
+  EXPECT_TRUE(truth("is_nonzero", {x.narrow(0, 0, 1).narrow(1, 0, 1)}));
   EXPECT_TRUE(truth("equal", {x, x}));
   EXPECT_FALSE(truth("equal", {x, near}));
   EXPECT_TRUE(truth("allclose", {x, near, 0, 1e-3}));

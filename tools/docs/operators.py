@@ -58,6 +58,11 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("dropout", "native_dropout"), "masked_scale"),
            **dict.fromkeys(("feature_dropout", "alpha_dropout", "feature_alpha_dropout"), "bernoulli"),
            "rrelu": "mul", "rrelu_with_noise": "mul",
+           **dict.fromkeys(("index_select_backward", "gather_backward", "value_selecting_reduction_backward"), "scatter"),
+           "masked_scatter_backward": "masked_select",
+           **{f"nll_loss{kind}": "gather" for kind in ("_forward", "2d_forward", "_nd")},
+           **{f"nll_loss{kind}_backward": "scatter" for kind in ("", "2d", "_nd")}, "diff": "sub", "safe_softmax": "softmax",
+           "native_group_norm_backward": "native_layer_norm_backward", "rms_norm_backward": "fused_rms_norm_backward",
            **{f"avg_pool{n}d": "avg_pool" for n in (1, 2, 3)},
            **{f"avg_pool{n}d_backward": "avg_pool_backward" for n in (2, 3)},
            **{f"max_pool{n}d_{kind}": f"max_pool_{kind}" for n in (2, 3)
@@ -69,9 +74,9 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
-VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "pack_matrix",
+VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "is_nonzero", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
-VIEWS = {"alias", "as_strided", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "imag",
+VIEWS = {"alias", "as_strided", "broadcast_tensors", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "imag",
          "lift", "lift_fresh", "movedim", "narrow", "permute", "real", "reshape", "reshape_alias",
          "resolve_conj", "resolve_neg", "select", "split", "split_with_sizes", "squeeze", "t", "tensor_split",
          "transpose", "unbind", "unflatten", "unfold", "unsafe_chunk", "unsafe_view", "unsqueeze", "view",
@@ -366,6 +371,12 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
                                     "int_list input_size{given})",
                                     "{name}(stream, grad_output, int_list output_size, int_list input_size{given})"
                                     " -> tensor"]),
+         "NLL_FORWARD": ("loss_reduction reduced, i64 ignore_index",
+                         ["{name}(stream, x, target, weight, output, total_weight{given})",
+                          "{name}(stream, x, target, weight{given}) -> std::pair of tensors"]),
+         "NLL_BACKWARD": ("loss_reduction reduced, i64 ignore_index",
+                          ["{name}(stream, grad_output, x, target, weight{given}, total_weight, grad_input)",
+                           "{name}(stream, grad_output, x, target, weight{given}, total_weight) -> tensor"]),
          "DOT": ("", ["{name}(stream, x, y, out)", "{name}(stream, x, y) -> tensor"]),
          "SCATTER": ("", ["{name}(stream, x, i64 dim, index, source, out{given})",
                           "{name}(stream, x, i64 dim, index, source{given}) -> tensor",

@@ -28,14 +28,16 @@ const entry masked_attention("masked_attention", [](const call& c) {
   else
     attend.template operator()<T>(c.view<const T>(3));
 });
-/// Query, key, value, where sequences begin; numbers: whether it is causal, the longest one.
+/// Query, key, value, where sequences begin; numbers: whether it is causal, the longest one, the
+/// window before a key's own, and the cap of scores.
 const entry varlen_attention("varlen_attention", [](const call& c) {
   using T = fg::bf16;
   const auto starts = c.view<const fg::i32>(3);
   const i64 most = c.integer(1);
-  fg::flash_attn_varlen_func(c.on, c.view<const T>(0), c.view<const T>(1), c.view<const T>(2), most,
-                             starts, most, starts, std::nullopt, c.view<T>(4), std::nullopt,
-                             {.causal = c.integer(0) != 0});
+  fg::flash_attn_varlen_func(
+      c.on, c.view<const T>(0), c.view<const T>(1), c.view<const T>(2), most, starts, most, starts,
+      std::nullopt, c.view<T>(4), std::nullopt,
+      {.causal = c.integer(0) != 0, .window_left = c.integer(2), .softcap = c.number(3)});
 });
 /// Query, key, value, grad_out, out, logsumexp, and the gradients.
 const entry attention_backward("attention_backward", [](const call& c) {

@@ -13,6 +13,11 @@
 namespace bridge {
 namespace {
 
+/// NVIDIA's GPUs as they are before sm_90: products are by mma.sync.
+struct cuda_of_warps : fg::cuda {
+  static int warp_group_units(int) { return 0; }
+};
+
 const entry mv("mv", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
     fg::mv(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
@@ -27,6 +32,21 @@ const entry mm("mm", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
     fg::mm(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2));
   });
+});
+const entry mm_f64("mm_f64", [](const call& c) {
+  fg::mm(c.on, c.view<const fg::f64>(0), c.view<const fg::f64>(1), c.view<fg::f64>(2));
+});
+const entry mm_by_warps("mm_by_warps", [](const call& c) {
+  const auto view = [&]<class T>(T*, std::size_t k) {
+    const auto x = c.view<T>(k);
+    return fg::tensor_view<T, cuda_of_warps>(x.data(), x.sizes(), x.strides());
+  };
+  const fg::bf16* const in = nullptr;
+  fg::bf16* const out = nullptr;
+  fg::mm(fg::stream_ref<cuda_of_warps>(c.on.handle()), view(in, 0), view(in, 1), view(out, 2));
+});
+const entry mm_f16("mm_f16", [](const call& c) {
+  fg::mm(c.on, c.view<const fg::f16>(0), c.view<const fg::f16>(1), c.view<fg::f16>(2));
 });
 const entry mm_tf32("mm_tf32", [](const call& c) {
   fg::mm(fg::allow_tf32(c.on), c.view<const fg::f32>(0), c.view<const fg::f32>(1),

@@ -95,12 +95,18 @@ struct emulated_machine {
   template <class Vec>
   void copy_async(const array_type<Vec>& to, i64 i, const Vec* from, bool exists,
                   source_line line) const {
-    group->copy_async(to.offset, to.count, i, exists ? from : nullptr, thread_index, line);
+    group->copy_async(
+        {to.offset, to.count, i, static_cast<int>(sizeof(Vec)), exists ? from : nullptr, 0, line},
+        thread_index);
   }
   void commit_copies() const { group->commit_copies(thread_index); }
   template <int Left>
   void wait_copies(source_line line) const {
     group->wait_copies(Left, thread_index, line);
+  }
+  template <int Left>
+  void wait_own_copies(source_line line) const {
+    wait_copies<Left>(line);
   }
   template <class T>
   array_type<T> scratch(i64 offset, i64 count) const {

@@ -65,6 +65,7 @@ inline std::string simt_line_text(const kernels::source_line& line) {
 struct simt_lane {
   struct copy {
     i64 offset, count, i;
+    int size;
     const void* from;  // none: zeros
     int group, line;
   };

@@ -144,9 +144,10 @@ class simt_thread_group {
     return memory_.data() + first;
   }
 
-  /// Copies 16 bytes to element i when the thread waits for their group.
-  void copy_async(i64 offset, i64 count, i64 i, const void* from, int thread, int line) {
-    at(thread).copies.push_back({offset, count, i, from, at(thread).groups, line});
+  /// Copies to element i when the thread waits for the copy's group.
+  void copy_async(simt_lane::copy one, int thread) {
+    one.group = at(thread).groups;
+    at(thread).copies.push_back(one);
   }
   void commit_copies(int thread) { ++at(thread).groups; }
   void wait_copies(int left, int thread, source_line line) {
@@ -154,11 +155,11 @@ class simt_thread_group {
     std::size_t arrived = 0;
     for (; arrived < copies.size() && copies[arrived].group + left < at(thread).groups; ++arrived) {
       const simt_lane::copy& c = copies[arrived];
-      unsigned char* const to = touch(access::write, c.offset, 16, c.count, c.i, thread, c.line);
-      if (c.from != nullptr)
-        std::memcpy(to, c.from, 16);
-      else
-        std::memset(to, 0, 16);
+      unsigned char* const to =
+          touch(access::write, c.offset, c.size, c.count, c.i, thread, c.line);
+      const auto bytes = static_cast<std::size_t>(c.size);
+      std::memset(to, 0, bytes);
+      if (c.from != nullptr) std::memcpy(to, c.from, bytes);
     }
     copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(arrived));
     sync(thread, line);

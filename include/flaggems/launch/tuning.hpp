@@ -101,6 +101,7 @@ template <class Device>
 struct default_tuning<families::index, Device, execution::vector_workers> {
   static constexpr i64 tile = 8192;     ///< elements: as of pointwise operators
   static constexpr i64 written = 1024;  ///< elements of a tile that is written at indices
+  static constexpr i64 widened = 8;     ///< times as many may be copied as are joined, not sorted
 };
 
 /// Reductions. What is the same input gives the same bits: nothing here may depend on the machine
@@ -193,10 +194,15 @@ struct portable_gemm_tuning {
 }  // namespace detail
 
 /// A tile of a product on matrix units (kernels::mma_tile): results, terms of a step (of 16 bits;
-/// twice as many bytes), steps in block-local memory, warps, blocks of a unit; and what it reaches
-/// of the best tile's speed, as it decides between tiles.
+/// twice as many bytes whatever the type), steps in block-local memory, warps, blocks of a unit.
+/// Tiles are chosen by what they reach of the best one's speed, and by the terms that they could
+/// multiply while they begin and end.
 struct gemm_tile {
-  int rows, columns, depth, stages, warp_rows, warp_columns, blocks, percent;
+  int rows, columns, depth, stages, warp_rows, warp_columns, blocks, percent, begin = 0;
+};
+/// A tile of a product in full precision (kernels::fma_tile), and what it reaches.
+struct gemm_fma_numbers {
+  int row_groups, column_groups, stages, blocks, percent;
 };
 /// A tile of products by warp groups (kernel/family/gemm/simt/warp_groups.hpp), which a device with
 /// those lists as tuning<families::gemm, Device>::warp_group_tiles. A round of all units takes
@@ -219,6 +225,8 @@ struct warp_group_costs {
 template <class Device, execution Model>
 struct default_tuning<families::gemm, Device, Model> : detail::portable_gemm_tuning {
   static constexpr gemm_tile tiles[] = {{64, 64, 32, 3, 2, 2, 2, 100}};
+  static constexpr gemm_tile f64_tiles[] = {{64, 64, 32, 3, 2, 2, 2, 100}};
+  static constexpr gemm_fma_numbers fma_tiles[] = {{2, 4, 4, 2, 100}, {1, 2, 4, 4, 75}};
   static constexpr bool large_register_tiles = true;  ///< of 128 x 128 results, besides 64 x 64
   static constexpr i64 tile_group = 8;       ///< rows of tiles that pass over all columns together
   static constexpr i64 terms_of_part = 256;  ///< terms of a part of a sum, at least

@@ -237,19 +237,19 @@ requires(tensor_operand<A> || tensor_operand<B>) &&
 // ---- what follows from these
 
 /// b - alpha * a: sub(b, a, alpha), in all forms but the in-place one.
-template <operand A, operand B, scalar_operand Alpha = i64>
+template <operand A, operand B, number_operand Alpha = i64>
 requires(tensor_operand<A> || tensor_operand<B>)
     [[nodiscard]] auto rsub(A&& a, B&& b, Alpha alpha = 1) {
   return sub(std::forward<B>(b), std::forward<A>(a), alpha);
 }
 /// b - alpha * a in a new tensor.
-template <stream_like S, operand A, operand B, scalar_operand Alpha = i64>
+template <stream_like S, operand A, operand B, number_operand Alpha = i64>
 requires(tensor_operand<A> || tensor_operand<B>)
     [[nodiscard]] auto rsub(const S& stream, const A& a, const B& b, Alpha alpha = 1) {
   return evaluate(stream, rsub(a, b, alpha), "rsub");
 }
 /// out = b - alpha * a. aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)
-template <stream_like S, operand A, operand B, tensor_like Out, scalar_operand Alpha = i64>
+template <stream_like S, operand A, operand B, tensor_like Out, number_operand Alpha = i64>
 requires(tensor_operand<A> || tensor_operand<B>) void rsub(const S& stream, const A& a, const B& b,
                                                            Out&& out, Alpha alpha = 1) {
   assign(stream, out, rsub(a, b, alpha), "rsub");

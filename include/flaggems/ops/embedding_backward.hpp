@@ -38,8 +38,8 @@ void embedding_gradient(const char* op, const S& stream, const tensor_view<const
   const tensor_view<const i64, D> row = input_of(rows).view({n, 1});
   const auto add_rows = [&](const auto& from, const auto& to) {
     fill(op, stream, to, 0);
-    launch_scatter(op, stream, elements_along(to, 0, row.expand({n, out.size(1)})),
-                   from.view({n, out.size(1)}), meeting_dims{1}, kernels::joining::sum);
+    launch_scatter_along(op, stream, to, 0, row.expand({n, out.size(1)}),
+                         from.view({n, out.size(1)}), kernels::joining::sum);
   };
   if (!scale_grad_by_freq) {
     tensor<T, D> own;

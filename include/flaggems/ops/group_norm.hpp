@@ -162,4 +162,77 @@ template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B>
   return r;
 }
 
+/// The gradients of native_group_norm, which gave mean and rstd [n, group], in new tensors of the
+/// dtypes of x and weight; `output_mask` says which.
+///
+/// Shapes: grad, x [n, c, ...] with hxw elements a channel; weight [c], or std::nullopt. Sums are
+/// in f32, or f64. Raises as native_group_norm. aten::native_group_norm_backward(Tensor grad_out,
+/// Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int
+/// group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like M, tensor_like R,
+          optional_tensor W>
+[[nodiscard]] auto native_group_norm_backward(const S& stream, const G& grad, const X& x,
+                                              const M& mean, const R& rstd, const W& weight, i64 n,
+                                              i64 c, i64 hxw, i64 group,
+                                              gradient_mask<3> output_mask = {true, true, true}) {
+  constexpr const char* op = "native_group_norm_backward";
+  using T = value_t<const X&>;
+  using D = device_of<S>;
+  using Weight = typename detail::optional_element<W, T>::type;
+  same_device<S, G, X, M, R, W>();
+  layer_norm_gradients<T, Weight, D> r;
+  if constexpr (detail::check_norm_types<tensor<f32, D>, G, X, M, R, W>()) {
+    using C = detail::norm_compute<value_t<const G&>, T, Weight, value_t<const M&>>;
+    const auto v = as_view(x);
+    detail::check_channels(op, v, n, c, hxw);
+    check_same_sizes(op, v, as_view(grad));
+    const auto groups = detail::in_groups(op, v, group);
+    const shape saved{n, group};
+    for (const shape& own : {as_view(mean).shape_of(), as_view(rstd).shape_of()})
+      if (!detail::same_sizes(own, saved)) [[unlikely]]
+        detail::raise_other_sizes(op, saved, own);
+    const auto w = detail::optional_view<Weight, D>(weight);
+    detail::check_weight_sizes(op, "weight", w, {c});
+    const auto spread = [&](auto one) {  // [n, group] and [group, c / group] among x's dimensions
+      while (one.rank() < groups.rank()) one = one.unsqueeze(-1);
+      return cast<C>(one);
+    };
+    const auto g = detail::in_groups(op, as_view(grad), group);
+    const shape channels{group, c / group};
+    shape others{0};
+    for (int d = 3; d < groups.rank(); ++d) others.push_back(d);
+    if (output_mask[1]) {
+      r.weight.emplace(empty<Weight>(stream, {c}, op));
+      const auto normal = (cast<C>(groups) - spread(as_view(mean))) * spread(as_view(rstd));
+      sum(stream, cast<C>(g) * normal, r.weight->view().view(channels), others);
+    }
+    if (output_mask[2]) {
+      r.bias.emplace(empty<Weight>(stream, {c}, op));
+      sum(stream, g, r.bias->view().view(channels), others);
+    }
+    if (output_mask[0]) {
+      r.input.emplace(empty<T>(stream, v.sizes(), op));
+      const auto gradient = [&](const auto& weighed) {
+        const auto to = detail::in_groups(op, r.input->view(), group);
+        const auto by_row = [&](auto one) {
+          while (one.rank() < to.rank()) one = one.unsqueeze(-1);
+          return one;
+        };
+        detail::norm_gradient<kernels::layer_norm_backward_program<C>>(
+            op, stream, weighed, groups, to.rank() - 2,
+            std::optional<tensor_view<const Weight, D>>(), to, by_row(as_view(mean)),
+            by_row(as_view(rstd)));
+      };
+      if (w) {
+        auto weighed = empty<C>(stream, groups.shape_of(), op);
+        assign(stream, weighed, cast<C>(g) * spread(w->view(channels).unsqueeze(0)), op);
+        gradient(std::as_const(weighed).view());
+      } else {
+        gradient(g);
+      }
+    }
+  }
+  return r;
+}
+
 }  // namespace flaggems

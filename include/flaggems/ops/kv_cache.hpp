@@ -12,6 +12,7 @@ namespace flaggems {
 namespace operators {
 struct reshape_and_cache;
 struct reshape_and_cache_flash;
+struct concat_and_cache_mla;
 }  // namespace operators
 
 /// How a cache keeps elements: as they are.
@@ -155,6 +156,41 @@ void reshape_and_cache(const S& stream, const Key& key, const Value& value, KeyC
       return detail::replaced<operators::reshape_and_cache>(op, stream, given, values, cache, other,
                                                             slots);
     });
+  }
+}
+
+/// Writes what multi-head latent attention keeps of tokens: kv_c, then k_pe, in one row of a paged
+/// cache; slots as in reshape_and_cache_flash.
+///
+/// Shapes: kv_c [N, R]; k_pe [N, P]; kv_cache [blocks, B, R + P]; slot_mapping [M], i64, M <= N.
+/// Elements are kept as they are, without `scale`. Raises as reshape_and_cache_flash.
+/// flag_gems::concat_and_cache_mla(Tensor kv_c, Tensor k_pe, Tensor(a!) kv_cache, Tensor
+/// slot_mapping, str kv_cache_dtype, Tensor scale)
+template <stream_like S, tensor_like Latent, tensor_like Rotary, tensor_like Cache,
+          tensor_like Slots>
+void concat_and_cache_mla(const S& stream, const Latent& kv_c, const Rotary& k_pe, Cache&& kv_cache,
+                          const Slots& slot_mapping,
+                          [[maybe_unused]] cache_format kv_cache_dtype = cache_format::automatic) {
+  constexpr const char* op = "concat_and_cache_mla";
+  using T = value_t<const Latent&>;
+  same_device<S, Latent, Rotary, Cache, Slots>();
+  if constexpr (detail::check_cache_types<T, S, const Latent&, const Rotary&, Cache, Cache,
+                                          const Slots&>()) {
+    const auto latent = detail::input_of(kv_c);
+    const auto rotary = detail::input_of(k_pe);
+    const auto slots = detail::input_of(slot_mapping);
+    const auto cache = as_view(kv_cache);
+    if (latent.rank() != 2 || rotary.rank() != 2 || cache.rank() != 3 ||
+        latent.size(1) + rotary.size(1) != cache.size(2)) [[unlikely]]
+      detail::raise_shapes(op, "kv_c [N, R] and k_pe [N, P] for a cache [blocks, B, R + P]",
+                           latent.shape_of(), cache.shape_of());
+    const i64 split = latent.size(1);
+    detail::check_writable(op, cache);
+    detail::put_both(op, stream, latent, rotary, cache.narrow(2, 0, split),
+                     cache.narrow(2, split, rotary.size(1)), slots, [&] {
+                       return detail::replaced<operators::concat_and_cache_mla>(
+                           op, stream, latent, rotary, cache, slots);
+                     });
   }
 }
 

@@ -390,4 +390,15 @@ template <stream_like S, tensor_like G, tensor_like X, tensor_like R, optional_t
   return r;
 }
 
+/// As fused_rms_norm_backward, in FlagGems' names: inv_rms is rstd, of which eps is a part already.
+/// flag_gems::rms_norm_backward(Tensor dy, Tensor x, Tensor inv_rms, SymInt[] normalized_shape,
+/// Tensor weight, float eps=1e-05)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like R, optional_tensor W>
+[[nodiscard]] auto rms_norm_backward(const S& stream, const G& dy, const X& x, const R& inv_rms,
+                                     const shape& normalized_shape, const W& weight,
+                                     double eps = 1e-5) {
+  static_cast<void>(eps);
+  return fused_rms_norm_backward(stream, dy, x, normalized_shape, inv_rms, weight);
+}
+
 }  // namespace flaggems

@@ -109,8 +109,7 @@ struct scatter_call {
   void write(kernels::joining how) const {
     if (index.empty()) return;
     if (replaced<operators::scatter>(op, stream, out, dim, index, source, how)) return;
-    launch_scatter(op, stream, elements_along(out, dim, index), source, meeting_dims{1} << dim,
-                   how);
+    launch_scatter_along(op, stream, out, dim, index, source, how);
   }
   /// Adds the source times alpha, a number in the type that the product is computed in.
   void add(kernels::joined_type<T> alpha) const {

@@ -403,6 +403,16 @@ template <stream_like S, tensor_like X>
   return out;
 }
 
+/// Whether the one element of x is not 0. It waits for the stream. Raises invalid_argument for
+/// another number of elements. aten::is_nonzero(Tensor self)
+template <stream_like S, tensor_like X>
+[[nodiscard]] bool is_nonzero(const S& stream, const X& x) {
+  same_device<S, X>();
+  const auto v = as_view(x);
+  if (v.numel() != 1) [[unlikely]]
+    raise(errc::invalid_argument, "is_nonzero", "one element", detail::text(v.numel()));
+  return kernels::number_cast<bool>(detail::read_element(stream, v));
+}
 /// Whether two tensors have the same sizes and equal elements. It waits for the stream.
 /// aten::equal(Tensor self, Tensor other)
 template <stream_like S, tensor_like X, tensor_like Y>

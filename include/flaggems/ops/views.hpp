@@ -285,6 +285,15 @@ template <stream_like S, tensor_like X>
 }
 #undef FLAGGEMS_VIEW_COPY
 
+/// The tensors expanded to the sizes that they broadcast to, as a tuple of views. Raises
+/// shape_mismatch. aten::broadcast_tensors(Tensor[] tensors)
+template <tensor_like... X>
+requires(sizeof...(X) > 0) [[nodiscard]] auto broadcast_tensors(const X&... tensors) {
+  shape sizes;
+  ((sizes = broadcast_shapes(sizes, as_view(tensors).shape_of(), "broadcast_tensors")), ...);
+  return std::tuple(as_view(tensors).expand(sizes)...);
+}
+
 /// The parts of unbind in new tensors. aten::unbind_copy.int(Tensor self, int dim=0)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto unbind_copy(const S& stream, const X& x, i64 dim = 0) {

@@ -114,6 +114,7 @@ struct simt : synchronous_streams, detail::simt_policies<WarpSize> {
     static constexpr bool matrix_units = true;
     static constexpr matrix_instructions matrix =
         WarpSize == 32 ? matrix_instructions::mma : matrix_instructions::mfma;
+    static constexpr bool async_copy = WarpSize == 32;
     static constexpr bool clusters = WarpSize == 32;  // so that tests cover both
     static constexpr bool synchronous_streams = true;
   };

@@ -3,9 +3,11 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/gather.hpp>
+#include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/membership.hpp>
+#include <flaggems/ops/nll_loss.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/sort.hpp>
@@ -51,13 +53,23 @@ void scattered() {
     (void)fg::masked_scatter(s, x, some<bool>(), x);
     (void)fg::nonzero(s, x);
     (void)fg::isin(s, x, x);
+    (void)fg::index_select_backward(s, x, {8}, 0, index);
+    (void)fg::gather_backward(s, x, x, 0, index, false);
+    (void)fg::value_selecting_reduction_backward(s, x, 0, index, {8}, true);
+    (void)fg::masked_scatter_backward(s, x, some<bool>(), {8});
   });
   each(types<f32, bf16, f64, f16>{},
        [](const auto& x) { (void)fg::embedding_dense_backward(s, x, some<i64>(), 8, 0, true); });
+  each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
+    const auto loss = fg::nll_loss_forward(s, x, some<i64>(), x, fg::reduction::mean, -100);
+    (void)fg::nll_loss_backward(s, loss.first, x, some<i64>(), x, fg::reduction::mean, -100,
+                                loss.second);
+  });
   (void)fg::one_hot(s, some<i64>());
   each(types<f32, bf16, f16>{}, [](auto& x) {
     fg::reshape_and_cache(s, x, x, x, x, some<i64>());
     fg::reshape_and_cache_flash(s, x, x, x, x, some<i64>());
+    fg::concat_and_cache_mla(s, x, x, x, some<i64>());
   });
 }
 

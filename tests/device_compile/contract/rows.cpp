@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/cross_entropy.hpp>
+#include <flaggems/ops/diff.hpp>
 #include <flaggems/ops/dropout.hpp>
 #include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/group_norm.hpp>
@@ -10,6 +11,7 @@
 #include <flaggems/ops/random.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rwkv.hpp>
+#include <flaggems/ops/safe_softmax.hpp>
 #include <flaggems/ops/softmax.hpp>
 
 #include "contract.hpp"
@@ -26,6 +28,8 @@ void softmaxes() {
          fg::softmax(s, from, to, -1);
          fg::log_softmax(s, from, to, -1);
        });
+  each(floats{}, [](const auto& x) { (void)fg::safe_softmax(s, x, -1); });
+  each(real{}, [](const auto& x) { (void)fg::diff(s, x); });
   each(join<twice<floats>, types<pair<bf16, f32>, pair<f32, f64>>>{},
        [](const auto& grad, const auto& y) {
          (void)fg::softmax_backward(s, grad, y, -1);
@@ -61,7 +65,8 @@ void native_norms() {
          const auto rms = fg::fused_rms_norm(s, x, {8}, w, 1e-5);
          (void)fg::fused_rms_norm_backward(s, x, x, {8}, rms.rstd, w);
          (void)fg::group_norm(s, x, 2, w, w);
-         (void)fg::native_group_norm(s, x, w, w, 2, 8, 1, 2, 1e-5);
+         const auto groups = fg::native_group_norm(s, x, w, w, 2, 8, 1, 2, 1e-5);
+         (void)fg::native_group_norm_backward(s, x, x, groups.mean, groups.rstd, w, 2, 8, 1, 2);
        });
 }
 

@@ -411,4 +411,25 @@ void launch_scatter(const char* op, const S& stream, const indexed_elements<T, J
   }
 }
 
+/// Writes source along a dimension of out, at an index of its sizes. Sums of small floats that are
+/// not small beside out are of a copy of it in f32: in the same order, and rounded once as well.
+template <class S, class T, class J, class D>
+void launch_scatter_along(const char* op, const S& stream, const tensor_view<T, D>& out, int dim,
+                          const tensor_view<const J, D>& index,
+                          const tensor_view<const T, D>& source, kernels::joining how) {
+  const meeting_dims meeting = meeting_dims{1} << dim;
+  if constexpr (!has_simt<D> && kernels::is_small_float<T>)
+    if (how != kernels::joining::replace &&
+        out.numel() / tuning<families::index, D>::widened <= source.numel()) {
+      auto sums = empty<f32>(stream, out.shape_of(), op);
+      auto values = empty<f32>(stream, source.shape_of(), op);
+      assign_node(op, stream, sums.view(), cast<f32>(out).node);
+      assign_node(op, stream, values.view(), cast<f32>(source).node);
+      launch_scatter_as<f32>(op, stream, elements_along(sums.view(), dim, index),
+                             std::as_const(values).view(), meeting, how);
+      return assign_node(op, stream, out, cast<T>(sums).node);
+    }
+  launch_scatter(op, stream, elements_along(out, dim, index), source, meeting, how);
+}
+
 }  // namespace flaggems::detail

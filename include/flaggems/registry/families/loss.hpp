@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/loss.hpp>
+#include <flaggems/ops/nll_loss.hpp>
 
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/dtypes.hpp>
@@ -15,6 +16,12 @@ struct loss {
     using bindings::line;
     // clang-format off
     return std::tuple(
+        FLAGGEMS_BIND(flaggems::nll_loss_forward, floating_types, line("nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)").out("output")),
+        FLAGGEMS_BIND(flaggems::nll_loss2d_forward, floating_types, line("nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)").out("output")),
+        FLAGGEMS_BIND(flaggems::nll_loss_nd, floating_types, line("nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::nll_loss_backward, floating_types, line("nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::nll_loss2d_backward, floating_types, line("nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::nll_loss_nd_backward, floating_types, line("flaggems::nll_loss_nd_backward(Tensor grad_output, Tensor input, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, Tensor? total_weight=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::mse_loss, floating_types, line("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor").values_as_target()),
         FLAGGEMS_BIND(flaggems::huber_loss, floating_types, line("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor").values_as_target()),
         FLAGGEMS_BIND(flaggems::smooth_l1_loss, floating_types, line("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor").values_as_target()),

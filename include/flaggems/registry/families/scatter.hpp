@@ -4,6 +4,7 @@
 
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/gather.hpp>
+#include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/scatter.hpp>
@@ -45,6 +46,10 @@ struct scatter {
         FLAGGEMS_BIND(flaggems::slice_backward, stored_types, "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor"),
         FLAGGEMS_BIND(flaggems::select_backward, stored_types, "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor"),
         FLAGGEMS_BIND(flaggems::diagonal_backward, stored_types, "diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::index_select_backward, numeric_types, line("index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::gather_backward, numeric_types, line("gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::value_selecting_reduction_backward, numeric_types, line("value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::masked_scatter_backward, numeric_types, line("masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::isin, numeric_types, line("isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor").promotes()),
         FLAGGEMS_BIND(flaggems::one_hot, type_list<i64>, line("one_hot(Tensor self, int num_classes=-1) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::embedding_dense_backward, floating_types, "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor"),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/ops/diff.hpp>
 #include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/statistics.hpp>
 
@@ -32,6 +33,8 @@ struct statistics {
         FLAGGEMS_BIND(flaggems::norm, floating_types, line("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor").out("out")),
         FLAGGEMS_BIND(flaggems::norm, floating_types, "norm.Scalar(Tensor self, Scalar p=2) -> Tensor"),
         FLAGGEMS_BIND(flaggems::trace, numeric_types, "trace(Tensor self) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::is_nonzero, numeric_types, "is_nonzero(Tensor self) -> bool"),
+        FLAGGEMS_BIND(flaggems::diff, numeric_types, line("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::equal, numeric_types, "equal(Tensor self, Tensor other) -> bool"),
         FLAGGEMS_BIND(flaggems::allclose, numeric_types, "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool"),
         FLAGGEMS_BIND(flaggems::outer, numeric_types, line("outer(Tensor self, Tensor vec2) -> Tensor").promotes().also("ger")),

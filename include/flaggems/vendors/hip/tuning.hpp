@@ -3,7 +3,8 @@
 //
 // Tiles of products and attention on AMD's matrix units. NOT MEASURED on hardware, nor their
 // percentages: they are the largest that the compiler (clang 19, -O3) keeps in registers, but for
-// 80 and 236 bytes of RDNA 3's (a transposed operand, attention), and that fit in 64 KiB of LDS.
+// up to 76 bytes where an operand is transposed and 236 of attention on RDNA 3, and that fit in 64
+// KiB of LDS.
 #pragma once
 
 #include <flaggems/launch/tuning.hpp>

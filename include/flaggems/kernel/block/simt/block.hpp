@@ -88,7 +88,8 @@ FLAGGEMS_INLINE int lanes_of(int n) {
 ///     block-local memory of 16 bytes a thread;
 ///   has_matrix_unit: multiply_tiles, transpose_tile and load_tiles, as the block has them, and
 ///     reaches_tiles, whether load_tiles takes an array's memory;
-///   has_async_copies: copy_async, commit_copies and wait_copies;
+///   has_async_copies: copy_async, commit_copies, wait_copies and wait_own_copies, which makes
+///     copies visible to the thread alone;
 ///   begins_early: await_earlier, admit_next and admit_small, as the block has them;
 ///   has_clusters: the members about clusters, as the block has them.
 /// `array_type<T>` has read(i, line), write(i, x, line), from(i). `line` is where the
@@ -374,8 +375,9 @@ class simt_block {
   ///   b: (2t, g), (2t + 8, g) and the elements below,
   ///   c: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
   /// That is of bf16 and f16; of 8 bits there are two elements for each of these, of f32 half of
-  /// one (so the columns of a are t and t + 4), which is rounded to tf32. All threads of the block
-  /// take part.
+  /// one (so the columns of a are t and t + 4), which is rounded to tf32. Of f64 an element has two
+  /// words: a is 16 x 4, (g, t) and (g + 8, t), and b 4 x 8, (t, g). All threads of the block take
+  /// part.
   template <class T>
   FLAGGEMS_INLINE void multiply_tiles(mma_sum<T> (&c)[4], const u32 (&a)[4],
                                       const u32 (&b)[2]) const {
@@ -418,11 +420,12 @@ class simt_block {
     }
   }
 
-  /// Asynchronous copy of 16 bytes to to[i]: zeros unless `exists`.
+  /// Asynchronous copy of 4, 8 or 16 bytes to to[i]: zeros unless `exists`.
   template <class Vec>
   FLAGGEMS_INLINE void copy_async(const scratch_type<Vec>& to, i64 i, global_ptr<const Vec> from,
                                   bool exists, source_line line = FLAGGEMS_CALLER_LINE) const {
-    static_assert(sizeof(Vec) == 16, "flaggems: asynchronous copies are of 16 bytes");
+    static_assert(sizeof(Vec) == 4 || sizeof(Vec) == 8 || sizeof(Vec) == 16,
+                  "flaggems: asynchronous copies are of 4, 8 or 16 bytes");
     if constexpr (async_copies<Machine>) {
       machine_.copy_async(to, i, from, exists, line);
     } else {
@@ -443,6 +446,13 @@ class simt_block {
       machine_.template wait_copies<Left>(line);
     else
       machine_.sync(line);
+  }
+
+  /// The same, and makes them visible to the block: as wait_copies and sync, at less cost.
+  template <int Left>
+  FLAGGEMS_INLINE void sync_copies(source_line line = FLAGGEMS_CALLER_LINE) const {
+    if constexpr (async_copies<Machine>) machine_.template wait_own_copies<Left>(line);
+    machine_.sync(line);
   }
 
   /// Increments counts[i] for each thread of a warp in lane order and returns the value before; i <

@@ -330,20 +330,28 @@ struct cuda_machine : block_memory {
   template <class Vec>
   FLAGGEMS_INLINE void copy_async(array_type<Vec> to, i64 i, const Vec* from, bool exists,
                                   int) const {
-    if (__isShared(to.data))  // shared memory has 32-bit addresses
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to.data) +
-                                                                         static_cast<u32>(i) * 16),
-                   "l"(__cvta_generic_to_global(from)), "r"(exists ? 16 : 0)
+    constexpr int size = static_cast<int>(sizeof(Vec));
+    if (!__isShared(to.data)) return to.write(i, exists ? *from : Vec{});  // a workspace
+    const u32 at = shared_address(to.data) + static_cast<u32>(i) * size;   // of 32 bits
+    if constexpr (size == 16)                                              // past the L1 cache
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at),
+                   "l"(__cvta_generic_to_global(from)), "r"(exists ? size : 0)
                    : "memory");
-    else  // a workspace
-      to.write(i, exists ? *from : Vec{});
+    else
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at),
+                   "l"(__cvta_generic_to_global(from)), "n"(size), "r"(exists ? size : 0)
+                   : "memory");
   }
   FLAGGEMS_INLINE void commit_copies() const {
     asm volatile("cp.async.commit_group;" ::: "memory");
   }
   template <int Left>
-  FLAGGEMS_INLINE void wait_copies(int) const {
+  FLAGGEMS_INLINE void wait_own_copies(int) const {
     asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
+  }
+  template <int Left>
+  FLAGGEMS_INLINE void wait_copies(int line) const {
+    wait_own_copies<Left>(line);
     __syncwarp();
   }
   static constexpr bool has_matrix_unit = true;

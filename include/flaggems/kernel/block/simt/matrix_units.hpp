@@ -15,9 +15,8 @@ namespace flaggems::kernels {
 //   words: a thread's fragment of 16 lines of an operand, in words of 32 bits;
 //   sums: its fragment of 16 x columns results, `together` of them adjacent in a row;
 //   own_rows: of how many rows these are, row_step apart; `step`: columns from one to the next;
-//   row(lane), column(lane): where the first one is; `row_lanes` lanes have a row's, which differ
-//   by
-//     `partner` and, if more than two, twice that;
+//   row(lane), column(lane): where the first one is; `row_lanes` lanes have those of a row, at
+//     distances of `partner` and, if they are four, twice that;
 //   takes_loaded_tiles: whether fragments of operands are those of block.load_tiles; otherwise they
 //     are 4 * words bytes of line line(lane), from byte(lane) of the 32 on;
 //   multiply(block, c, a, b, part): c += a * b, all threads of the block taking part.

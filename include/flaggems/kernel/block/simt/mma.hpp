@@ -51,11 +51,35 @@ struct cuda_mma {
       FLAGGEMS_MMA("m16n8k32.row.col.s32.s8.s8.s32", "r", c);
     else if constexpr (is_same<T, u8>)
       FLAGGEMS_MMA("m16n8k32.row.col.s32.u8.u8.s32", "r", c);
+    else if constexpr (is_same<T, f64>)
+      multiply_f64(c, number_of(a), number_of(a + 2), number_of(b));
     else
       multiply_f8<T>(c, a, b);
   }
 
  private:
+  FLAGGEMS_INLINE static f64 number_of(const u32* words) {
+    return bit_cast<f64>(words[0] | u64{words[1]} << 32);
+  }
+  /// `upper` is of the first eight rows, `lower` of the others.
+#if FLAGGEMS_CUDA_TALL_F64_TILES
+  FLAGGEMS_INLINE static void multiply_f64(f64* c, f64 upper, f64 lower, f64 b) {
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+        : "d"(upper), "d"(lower), "d"(b));
+  }
+#else
+  FLAGGEMS_INLINE static void multiply_f64(f64* c, f64 upper, f64 lower, f64 b) {
+    multiply_8_rows(c, upper, b);
+    multiply_8_rows(c + 2, lower, b);
+  }
+  FLAGGEMS_INLINE static void multiply_8_rows(f64* c, f64 a, f64 b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+d"(c[0]), "+d"(c[1])
+        : "d"(a), "d"(b));
+  }
+#endif
 #if FLAGGEMS_CUDA_F8_TILES
   /// 32 terms are summed by the unit, with 14 bits at least, and added to the others in f32.
   template <class T>

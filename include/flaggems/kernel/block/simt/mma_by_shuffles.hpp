@@ -15,22 +15,24 @@ struct small_tiles {
   FLAGGEMS_INLINE static void multiply(const Block& block, mma_sum<T>* c, const u32* a,
                                        const u32* b) {
     using C = mma_sum<T>;
-    constexpr int each = 4 / static_cast<int>(sizeof(T)), terms = 8 * each;  // of a word
+    using unit = conditional<sizeof(T) == 8, u64, u32>;  // one word, or the two of an element
+    constexpr int words = static_cast<int>(sizeof(unit) / 4);
+    constexpr int each = static_cast<int>(sizeof(unit) / sizeof(T)), terms = 8 / words * each;
     const int lane = block.thread() % 32, t = lane % 4;
     C left[2][terms], right[2][terms];  // rows g and g + 8 of a, columns 2t and 2t + 1 of b
     FLAGGEMS_SIMT_NO_UNROLL
     for (int mask = 0; mask < 4; ++mask)
-      for (int word = 0; word < 4; ++word) {
-        const u32 x = block.template shuffle_xor<u32>(a[word], mask);
-        const int q = (t ^ mask) + word / 2 * 4;
+      for (int i = 0; i < 4 / words; ++i) {
+        const unit x = block.template shuffle_xor<unit>(unit_of<unit>(a + i * words), mask);
+        const int q = (t ^ mask) + i / 2 * 4;
         FLAGGEMS_SIMT_NO_UNROLL
-        for (int e = 0; e < each; ++e) left[word % 2][q * each + e] = element_of<T>(x, e);
+        for (int e = 0; e < each; ++e) left[i % 2][q * each + e] = element_of<T>(x, e);
       }
     FLAGGEMS_SIMT_NO_UNROLL
     for (int mask = 0; mask < 32; ++mask)
-      for (int word = 0; word < 2; ++word) {
-        const u32 x = block.template shuffle_xor<u32>(b[word], mask);
-        const int from = lane ^ mask, column = from / 4 - 2 * t, q = from % 4 + word * 4;
+      for (int i = 0; i < 2 / words; ++i) {
+        const unit x = block.template shuffle_xor<unit>(unit_of<unit>(b + i * words), mask);
+        const int from = lane ^ mask, column = from / 4 - 2 * t, q = from % 4 + i * 4;
         if (column < 0 || column > 1) continue;
         FLAGGEMS_SIMT_NO_UNROLL
         for (int e = 0; e < each; ++e) right[column][q * each + e] = element_of<T>(x, e);
@@ -56,10 +58,19 @@ struct small_tiles {
   }
 
  private:
+  template <class Unit>
+  FLAGGEMS_INLINE static Unit unit_of(const u32* words) {
+    if constexpr (sizeof(Unit) == 8)
+      return words[0] | u64{words[1]} << 32;
+    else
+      return words[0];
+  }
   /// An element of a word, the first one lowest; of f32 what tf32 holds.
-  template <class T>
-  FLAGGEMS_INLINE static mma_sum<T> element_of(u32 word, int which) {
-    if constexpr (is_same<T, f32>)
+  template <class T, class Unit>
+  FLAGGEMS_INLINE static mma_sum<T> element_of(Unit word, [[maybe_unused]] int which) {
+    if constexpr (sizeof(T) == 8)
+      return bit_cast<T>(word);
+    else if constexpr (is_same<T, f32>)
       return bit_cast<f32>(word & ~u32{0x1fff});
     else if constexpr (is_same<T, i8>)
       return static_cast<u32>(static_cast<i8>(word >> 8 * which & 0xffu));

@@ -44,9 +44,9 @@ struct row_buffer {
 /// to[k] = x for k < count, by 16 bytes: in a buffer, whose size is a multiple of them.
 template <class T>
 FLAGGEMS_HOST_INLINE void spread(T* to, const T& x, i64 count) {
-  constexpr i64 lanes = 16 / static_cast<i64>(sizeof(T));
+  constexpr i64 size = static_cast<i64>(sizeof(T)), lanes = 16 / size;
   unsigned char all[16];
-  for (i64 i = 0; i < lanes; ++i) __builtin_memcpy(all + i * sizeof(T), &x, sizeof(T));
+  for (i64 i = 0; i < lanes; ++i) __builtin_memcpy(all + i * size, &x, sizeof(T));
   for (i64 k = 0; k < count; k += lanes)
     __builtin_memcpy(static_cast<void*>(to + k), all, sizeof(all));
 }

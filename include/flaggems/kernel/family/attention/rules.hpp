@@ -71,6 +71,14 @@ struct flash_rule {
   }
 };
 
+/// The window whose outside a rule hides; without limits if it has none, or none that is known.
+template <class Rule>
+FLAGGEMS_INLINE attention_window window_of(const Rule&) {
+  return {};
+}
+FLAGGEMS_INLINE attention_window window_of(const attention_window& rule) { return rule; }
+FLAGGEMS_INLINE attention_window window_of(const flash_rule& rule) { return rule.window; }
+
 }  // namespace flaggems
 
 FLAGGEMS_TEXT("flaggems/kernel/family/attention/rules.hpp");

@@ -160,6 +160,19 @@ struct sequence_rule {
   }
 };
 
+/// The slopes of a sequence_rule alone.
+struct sequence_slopes {
+  alibi slopes;
+  i64 group, sequence_step;
+  template <class Place, class Query>
+  FLAGGEMS_INLINE attention_rule_row<alibi> row(const Place& at, const Query& query) const {
+    alibi own = slopes;
+    own.shift = static_cast<i32>(at.shift);
+    own.slopes += at.sequence * sequence_step;
+    return {own, at.key_head * group + query.head, query.position, 0};
+  }
+};
+
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/attention/sequences.hpp");

@@ -62,7 +62,7 @@ struct gemm_space {
     c.rank = rank;
     c.inner = 0;
     for (int d = rank - 1; d >= 0; --d) {
-      const i64 next = batch / sizes[d];
+      const i64 next = batch == 0 ? 0 : batch / sizes[d];  // the division is a hundred instructions
       c.at[d] = batch - next * sizes[d];
       batch = next;
     }

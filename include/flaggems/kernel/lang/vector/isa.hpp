@@ -95,6 +95,14 @@ template <class T, class Isa>
 inline constexpr bool spreads_at_once =
     FLAGGEMS_GCC_X86_ASM && !is_same<Isa, isa_baseline> && sizeof(T) >= 4;
 
+template <class T>
+FLAGGEMS_HOST_INLINE bool is_positive_zero(T x) {
+  if constexpr (is_floating<T>)
+    return x == T(0) && !__builtin_signbit(x);
+  else
+    return x == T(0);
+}
+
 template <class Isa, class T, class V>
 FLAGGEMS_HOST_INLINE void spread_lanes(V& to, T x) {
 #if FLAGGEMS_X86_ASM

@@ -23,13 +23,14 @@ bool are_narrow_strides(const Args&... args) {
   return all >> 31 == 0;
 }
 
-/// Attention of sequences without a mask by warp groups.
-template <class S, class T, class O>
+/// Attention of sequences by warp groups, with a rule or no_mask.
+template <class S, class T, class O, class Mask>
 struct sequence_warp_groups {
   using device = device_of<S>;
   using numbers = tuning<families::attention, device>;
   const S& stream;
   const kernels::sequence_space& space;
+  const Mask& mask;
   f32 scale;
   const launch_config& config;
   const kernels::decode_arg<const T>&q, &k, &v;
@@ -96,27 +97,34 @@ struct sequence_warp_groups {
     launch_config taken = config;
     taken.tiles = kernels::min_of(i64{many.tiles}, units);
     taken.threads = Tile::threads;
-    const auto starts = [&](const auto& sums) {
-      using kernel = kernels::attention_warp_groups<T, O, kernels::no_mask,
+    auto plan =
+        empty<i32>(stream, {row_tiles, i64{sizeof(kernels::sequence_tile_plan) / 4}}, config.op);
+    auto* const tiles = reinterpret_cast<kernels::sequence_tile_plan*>(plan.data());
+    many.plan = tiles;
+    const auto start_with = [&](const auto& all, const auto& scores, const auto& sums) {
+      using kernel = kernels::attention_warp_groups<T, O, std::remove_cvref_t<decltype(scores)>,
                                                     std::remove_cvref_t<decltype(sums)>, Tile>;
       taken.scratch = kernel::most_scratch;
-      if (most_threads<kernel>(stream, taken, many, of_q, of_k, of_v, kernels::no_mask{}, out,
-                               sums) < Tile::threads)
+      if (most_threads<kernel>(stream, taken, all, of_q, of_k, of_v, scores, out, sums) <
+          Tile::threads)
         return false;
-      auto plan =
-          empty<i32>(stream, {row_tiles, i64{sizeof(kernels::sequence_tile_plan) / 4}}, config.op);
-      auto* const tiles = reinterpret_cast<kernels::sequence_tile_plan*>(plan.data());
-      many.plan = tiles;
       using planning = kernels::sequence_planning;
       launch_config first;
       first.op = config.op;
       first.threads = planning::max_threads;
       first.tiles = kernels::ceil_div(row_tiles, i64{first.threads});
       launch<planning>(stream, first, space, narrow(positions), narrow(row_tiles), tiles);
-      launch<kernel>(stream, taken, many, of_q, of_k, of_v, kernels::no_mask{}, out, sums);
+      launch<kernel>(stream, taken, all, of_q, of_k, of_v, scores, out, sums);
       return true;
     };
-    return logs.data == nullptr ? starts(kernels::no_logs{}) : starts(logs);
+    const auto starts = [&](const auto& all, const auto& scores) {
+      return logs.data == nullptr ? start_with(all, scores, kernels::no_logs{})
+                                  : start_with(all, scores, logs);
+    };
+    if constexpr (std::is_same_v<Mask, kernels::no_mask>)
+      return starts(many, mask);
+    else
+      return with_rule(many, mask, starts);
   }
 };
 
@@ -147,8 +155,10 @@ struct sequence_prefill {
         !(scale >= 0x1p-100F && scale <= 0x1p100F) || space.total_keys > most ||
         space.total_queries > most / space.group || space.tiles(16) > most)
       return false;
-    if constexpr (attends_by_warp_groups<device_of<S>> && std::is_same_v<Mask, kernels::no_mask>)
-      if (sequence_warp_groups<S, T, O>{stream, space, scale, config, q, k, v, out, logs}.run())
+    if constexpr (attends_by_warp_groups<device_of<S>>)
+      if (sequence_warp_groups<S, T, O, Mask>{stream, space, mask, scale, config, q, k, v, out,
+                                              logs}
+              .run())
         return true;
     switch (blocks) {
       case 0:

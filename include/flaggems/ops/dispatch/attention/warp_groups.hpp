@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/attention/attention.hpp>
+#include <flaggems/kernel/family/attention/sequences.hpp>
 #include <flaggems/kernel/family/attention/simt/warp_groups.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tensor_map.hpp>
@@ -19,6 +20,9 @@
 #include <utility>
 
 namespace flaggems::detail {
+
+/// Limits of 32-bit counts, and of strides of a map.
+inline constexpr i64 most_of_warp_groups = i64{1} << 28, most_map_stride = i64{1} << 38;
 
 /// Whether the lines of an operand are aligned to vectors of `width` elements.
 template <int width, class T>
@@ -43,12 +47,53 @@ template <class M>
 struct mask_elements<kernels::decode_mask<M>> {
   using type = M;
 };
-template <class Rule>
-struct mask_elements<kernels::decode_rule<Rule>> {
-  using type = void;  // no elements that boxes have
-};
 template <class Mask>
 using element_of_mask = typename mask_elements<Mask>::type;
+
+/// The slopes alone of a mask that has a flash_rule.
+inline kernels::decode_rule<alibi> slopes_of(const kernels::decode_rule<flash_rule>& mask) {
+  const kernels::decode_arg<const bool>& arg = mask;
+  return {arg, mask.rule.slopes};
+}
+inline kernels::sequence_slopes slopes_of(const kernels::sequence_rule& mask) {
+  return {mask.rule.slopes, mask.group, mask.sequence_step};
+}
+
+/// f(scores) of what a mask with a rule does within its window: no_mask if nothing. False if that
+/// is too much for a kernel whose instructions are all repeated for each score of a thread.
+template <class Mask, class F>
+bool with_scores(const Mask& mask, const F& f) {
+  using rule = std::remove_cvref_t<decltype(mask.rule)>;
+  if constexpr (std::is_same_v<rule, attention_window>) {
+    return f(kernels::no_mask{});
+  } else if constexpr (std::is_same_v<rule, soft_cap>) {
+    return f(kernels::capped_scores(mask.rule));
+  } else if constexpr (std::is_same_v<rule, flash_rule>) {
+    const bool is_capped = mask.rule.cap.limit > 0, has_slopes = mask.rule.slopes.slopes != nullptr;
+    if (is_capped && has_slopes) return false;
+    if (is_capped) return f(kernels::capped_scores(mask.rule.cap));
+    return has_slopes ? f(slopes_of(mask)) : f(kernels::no_mask{});
+  } else {
+    return f(mask);
+  }
+}
+/// f(space, scores) of a problem whose scores have a rule: with the window that it has.
+template <class Space, class Mask, class F>
+bool with_rule(Space space, const Mask& mask, const F& f) {
+  const attention_window window = window_of(mask.rule);
+  const auto limited = [](i64 keys) {
+    constexpr i64 most = 2 * most_of_warp_groups;
+    return static_cast<i32>(kernels::max_of(-most, kernels::min_of(keys, most)));
+  };
+  if (window.right >= 0)
+    space.diagonal = kernels::min_of(space.diagonal, limited(i64{window.shift} + window.right));
+  kernels::windowed_space<Space> windowed{};
+  static_cast<Space&>(windowed) = space;
+  windowed.left = limited(i64{window.left} - window.shift);
+  return with_scores(mask, [&](const auto& scores) {
+    return window.left < 0 ? f(space, scores) : f(windowed, scores);
+  });
+}
 
 /// The tile of a list for heads of up to `size` elements and so many keys: the last one that is
 /// listed for fewer. As many as there are if none is.
@@ -88,9 +133,6 @@ bool by_attention_tile(std::size_t chosen, const Start& start) {
   (std::make_index_sequence<std::size(tiles)>{});
 }
 
-/// Limits of 32-bit counts, and of strides of a map.
-inline constexpr i64 most_of_warp_groups = i64{1} << 28, most_map_stride = i64{1} << 38;
-
 /// Whether the copy engine takes such a stride of a dimension.
 constexpr bool is_map_stride(i64 stride, i64 size) {
   return size == 1 || (stride > 0 && stride < most_map_stride);
@@ -110,27 +152,35 @@ tensor_map attention_map(const S& stream, const E* data, const i64 (&sizes)[Rank
       static_cast<box_swizzle>(line / 16));
 }
 
-/// How the heads that share keys are cut for a tile, and how many heads of keys begin at once.
-template <class Tile>
-struct attention_sharing {
-  i64 rows_of_position;  // heads that are rows of a tile, where that has whole positions
-  i64 sharers;           // else heads that are batches
-  i64 turns, at_once;    // batches of a turn
-  /// `bytes`: of the keys and values of one of `batches`; `most`: that are read at a time, or half
-  /// as many again where turns then have as many batches each, so that the last one fills units.
-  attention_sharing(i64 group, i64 batches, i64 bytes, i64 most)
-      : rows_of_position(Tile::m % group == 0 ? group : 1), sharers(group / rows_of_position) {
+/// How many batches begin at once (kernels::attention_turn): at most so many whose keys and values,
+/// of `bytes` each, are no more than `most` bytes, or up to half as many again if then all turns
+/// have as many. A last turn of fewer would leave blocks without work.
+struct attention_turns {
+  i64 turns, at_once;
+  attention_turns(i64 batches, i64 bytes, i64 most) {
     const i64 some =
         kernels::max_of(i64{1}, kernels::min_of(batches, most / kernels::max_of(i64{1}, bytes)));
     turns = kernels::ceil_div(batches, some);
     at_once = kernels::ceil_div(batches, turns);
     constexpr i64 tries = 8;
-    for (i64 n = some; n <= some + kernels::min_of(some / 2, tries); ++n)
+    const i64 last = some + kernels::min_of(some / 2, tries);
+    for (i64 n = some + 1; turns * at_once != batches && n <= last; ++n)
       if (batches % n == 0) {
         turns = batches / n;
         at_once = n;
-        break;
       }
+  }
+};
+
+/// How the heads that share keys are cut for a tile.
+template <class Tile>
+struct attention_sharing : attention_turns {
+  i64 rows_of_position;  // heads that are rows of a tile, where that has whole positions
+  i64 sharers;           // else heads that are batches
+  attention_sharing(i64 group, i64 batches, i64 bytes, i64 most)
+      : attention_turns(batches, bytes, most),
+        rows_of_position(Tile::m % group == 0 ? group : 1),
+        sharers(group / rows_of_position) {
     at_once *= sharers;
   }
   /// Fills in what units of work are made by, of so many tiles of rows a batch; false if they
@@ -150,8 +200,8 @@ struct attention_sharing {
   }
 };
 
-/// Attention of T (bf16 or f16), with a mask of T or bool if any; operands and mask as the kernels
-/// of SIMT devices take them.
+/// Attention of T (bf16 or f16), with a mask of T or bool or a rule, if any; operands and mask as
+/// the kernels of SIMT devices take them.
 template <class S, class T, class Out, class Mask>
 class warp_group_attention {
  public:
@@ -181,7 +231,8 @@ class warp_group_attention {
   }
 
  private:
-  static constexpr bool is_masked = !std::is_same_v<Mask, kernels::no_mask>;
+  static constexpr bool is_ruled = requires(const Mask& m) { m.rule; };
+  static constexpr bool is_masked = !std::is_same_v<Mask, kernels::no_mask> && !is_ruled;
   using element = element_of_mask<Mask>;
 
   i64 outer() const { return space.rank > 1 ? space.sizes[0] : 1; }
@@ -281,17 +332,24 @@ class warp_group_attention {
     launch_config taken = config;
     taken.tiles = kernels::min_of(i64{many.tiles}, units);
     taken.threads = Tile::threads;
-    const auto starts = [&](const auto& sums) {
-      using kernel = kernels::attention_warp_groups<T, Out, std::remove_const_t<decltype(boxes)>,
+    const auto start_with = [&](const auto& all, const auto& scores, const auto& sums) {
+      using kernel = kernels::attention_warp_groups<T, Out, std::remove_cvref_t<decltype(scores)>,
                                                     std::remove_cvref_t<decltype(sums)>, Tile>;
       taken.scratch = kernel::most_scratch;
-      if (most_threads<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out, sums) <
+      if (most_threads<kernel>(stream, taken, all, of_q, of_k, of_v, scores, out, sums) <
           Tile::threads)
         return false;
-      launch<kernel>(stream, taken, many, of_q, of_k, of_v, boxes, out, sums);
+      launch<kernel>(stream, taken, all, of_q, of_k, of_v, scores, out, sums);
       return true;
     };
-    return logs.data == nullptr ? starts(kernels::no_logs{}) : starts(logs);
+    const auto starts = [&](const auto& all, const auto& scores) {
+      return logs.data == nullptr ? start_with(all, scores, kernels::no_logs{})
+                                  : start_with(all, scores, logs);
+    };
+    if constexpr (is_ruled)
+      return with_rule(many, mask, starts);
+    else
+      return starts(many, boxes);
   }
 };
 

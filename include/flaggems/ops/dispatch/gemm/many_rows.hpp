@@ -5,6 +5,7 @@
 // registers.
 #pragma once
 
+#include <flaggems/ops/dispatch/gemm/chosen.hpp>
 #include <flaggems/ops/dispatch/gemm/tiled.hpp>
 #include <flaggems/ops/dispatch/gemm/warp_groups.hpp>
 
@@ -32,7 +33,8 @@ bool multiply_by_warp_groups(const S& stream, gemm_call<A, B, Out, Added>& call,
 template <class S, class A, class B, class Out, class Added>
 void multiply_many_rows(const S& stream, gemm_call<A, B, Out, Added>& call, const Added& aux) {
   using device = device_of<S>;
-  using tiles = tiled_product<S, A, B, Out, Added>;
+  using call_type = gemm_call<A, B, Out, Added>;
+  using tiles = tiled_product<S, A, B, Out, Added, typename call_type::kernel_bias>;
   tensor<A, device> copy_a;
   tensor<B, device> copy_b;
   if constexpr (tiles::has_tiles && is_multiplied_along<A>) {
@@ -44,9 +46,11 @@ void multiply_many_rows(const S& stream, gemm_call<A, B, Out, Added>& call, cons
       align_operand(call.config.op, stream, s, call.b, s.n, copy_b);
     }
   }
-  if constexpr (!gemm_call<A, B, Out, Added>::has_prologue && multiplies_by_warp_groups<S, A, B>)
+  if constexpr (!call_type::has_prologue && multiplies_by_warp_groups<S, A, B>)
     if (multiply_by_warp_groups(stream, call, aux)) return;
-  tiles(stream, call, aux).run();
+  with_chosen_bias<typename call_type::stored>(call.finish(aux), [&]<class Bias>(const Bias& last) {
+    tiled_product<S, A, B, Out, Added, Bias>(stream, call, aux, last).run();
+  });
 }
 
 /// The product of matrices of which `added` says how warp groups sum steps; false, having written

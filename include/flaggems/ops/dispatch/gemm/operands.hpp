@@ -45,7 +45,7 @@ template <class S, class T>
 inline constexpr bool has_matrix_unit_type = [] {
   switch (matrix_instructions_of<device_of<S>>) {
     case matrix_instructions::mma:
-      return is_among<T, bf16, f16, i8, u8> || is_f8<T> ||
+      return is_among<T, bf16, f16, f64, i8, u8> || is_f8<T> ||
              (std::is_same_v<T, f32> && allows_tf32<S>);
     case matrix_instructions::mfma: return is_among<T, bf16, f16, f32, f64, i8>;
     case matrix_instructions::wmma: return is_among<T, bf16, f16, i8, u8>;
@@ -54,7 +54,7 @@ inline constexpr bool has_matrix_unit_type = [] {
 }();
 /// Whether they take only operands that lie along the sum.
 template <class T>
-inline constexpr bool is_multiplied_along = sizeof(T) != 2;
+inline constexpr bool is_multiplied_along = sizeof(T) != 2 && sizeof(T) != 8;
 
 template <class T>
 kernels::major major_of(const kernels::gemm_arg<T>& x, i64 lines) {

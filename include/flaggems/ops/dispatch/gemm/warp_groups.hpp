@@ -10,6 +10,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/launch/tuning.hpp>
+#include <flaggems/ops/dispatch/gemm/chosen.hpp>
 #include <flaggems/ops/dispatch/gemm/operands.hpp>
 #include <flaggems/tensor/view.hpp>
 
@@ -33,7 +34,8 @@ concept has_warp_groups = requires {
 /// Whether they may multiply A by B on a stream.
 template <class S, class A, class B>
 inline constexpr bool multiplies_by_warp_groups =
-    has_warp_groups<device_of<S>>&& std::is_same_v<A, B>&& has_matrix_unit_type<S, A>;
+    has_warp_groups<device_of<S>>&& std::is_same_v<A, B>&& has_matrix_unit_type<S, A> &&
+    !std::is_same_v<A, f64>;
 
 /// A tile of a list, and how many parts each sum is cut into.
 struct warp_group_plan {
@@ -102,8 +104,7 @@ class warp_group_gemm {
         plan_warp_groups(tiles, numbers::warp_group_other_costs, space.batches, space.m, space.n,
                          kernels::ceil_div(space.k * i64{sizeof(A)}, i64{2}), adds, units);
     cut(units, a_along, b_along);
-    if (plan_.parts > 1 ? split() : by_tile<false>(call_.out, call_.finish(aux_), tile_indices{}))
-      return true;
+    if (plan_.parts > 1 ? split() : whole()) return true;
     call_.config.cluster = 1;
     return false;
   }
@@ -230,6 +231,11 @@ class warp_group_gemm {
     return true;
   }
 
+  bool whole() {
+    return with_chosen_bias<typename call_type::stored>(call_.finish(aux_), [&](const auto& last) {
+      return by_tile<false>(call_.out, last, tile_indices{});
+    });
+  }
   /// The parts of all sums, and a second launch that adds them up.
   bool split() {
     const kernels::gemm_space& s = call_.space;

@@ -86,6 +86,7 @@ struct sequence_warp_unit {
   i32 head, first, last, count, whole;
   bool exists;
   FLAGGEMS_INLINE i32 outer() const { return 0; }
+  FLAGGEMS_INLINE i32 key_index(i32 key) const { return key; }
 
   FLAGGEMS_INLINE sequence_warp_unit(const sequence_warp_space& space, u32 index, int, int tile)
       : sequence_warp_unit(space, attention_turn(space, index), tile) {}
@@ -97,6 +98,8 @@ struct sequence_warp_unit {
   FLAGGEMS_INLINE i32 seen(const sequence_warp_space& space, i32 row) const {
     return query(space, row).seen(*this);
   }
+  FLAGGEMS_INLINE i32 keys_of(const sequence_warp_space&) const { return keys; }
+  FLAGGEMS_INLINE i32 shift() const { return static_cast<i32>(place.shift); }
 
  private:
   FLAGGEMS_INLINE sequence_warp_unit(const sequence_warp_space& space, const attention_turn& turn,

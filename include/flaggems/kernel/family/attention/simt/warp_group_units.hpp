@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/kernel/block/simt/tensor_map.hpp>
+#include <flaggems/kernel/family/attention/rules.hpp>
 #include <flaggems/kernel/family/attention/simt/prefill_mma.hpp>
 
 namespace flaggems::kernels {
@@ -50,6 +51,22 @@ struct mask_element<attention_mask_boxes<M>> {
   static constexpr int bytes = sizeof(M);
 };
 
+/// The rule soft_cap, where weights are rounded to 16 bits: with an error of limit * 2^-22.
+struct capped_scores {
+  f32 limit, inverse;  // `inverse`: 2 / limit, as powers of two
+  FLAGGEMS_INLINE explicit capped_scores(const soft_cap& cap)
+      : limit(cap.limit), inverse(2.0F / cap.limit * ln2_constants<f32>::inverse) {}
+  template <class Place, class Query>
+  FLAGGEMS_INLINE const capped_scores& row(const Place&, const Query&) const {
+    return *this;
+  }
+  template <class C, class Lane>
+  FLAGGEMS_INLINE f32 apply(Lane, f32 score) const {
+    const f32 power = softmax_power_of_two(score * inverse);
+    return fma(near_quotient(1.0F, power + 1.0F), -2.0F * limit, limit);
+  }
+};
+
 /// A prefill problem whose batches are those of the operands and, of heads that share keys, those
 /// that are no rows of one tile.
 struct attention_unit;
@@ -57,6 +74,8 @@ struct attention_warp_space : prefill_space {
   using unit_type = attention_unit;
   /// Whether a tile of keys may have those of another sequence behind.
   static constexpr bool has_sequences = false;
+  /// Whether keys are hidden from a row's begin, too (windowed_space).
+  static constexpr bool has_windows = false;
   divider sharers;  // heads of a batch of the operands, which are batches here
   u32 turns;        // how often `at_once` batches begin
   bool admits;      // the next launch, early
@@ -95,6 +114,8 @@ struct attention_unit {
   // The first position and key among the rows of the operands, and the place among their batches.
   static constexpr i32 query_at = 0, key_at = 0;
   FLAGGEMS_INLINE i32 outer() const { return static_cast<i32>(place.outer); }
+  /// The index among all keys of one of the unit's.
+  FLAGGEMS_INLINE i32 key_index(i32 key) const { return key; }
 
   FLAGGEMS_INLINE attention_unit(const attention_warp_space& space, u32 index, int rows, int keys)
       : place(space, 0) {
@@ -117,6 +138,51 @@ struct attention_unit {
   FLAGGEMS_INLINE i32 seen(const attention_warp_space& space, i32 row) const {
     return query(space, row).seen(space);
   }
+  FLAGGEMS_INLINE i32 keys_of(const attention_warp_space& space) const { return space.keys; }
+  /// Keys before the first position's own; of one length, in `left` of a windowed_space.
+  FLAGGEMS_INLINE i32 shift() const { return 0; }
+};
+
+/// A unit whose rows see no keys before a window; its own keys begin at the first one that some row
+/// sees.
+template <class Unit>
+struct windowed_unit : Unit {
+  i32 key_at, keys, least;  // `least`: tiles that begin with keys that some row does not see
+  template <class Space>
+  FLAGGEMS_INLINE windowed_unit(const Space& space, u32 index, int rows, int tile)
+      : Unit(space, index, rows, tile) {
+    begin_ = begin(space, Unit::first);
+    key_at = Unit::key_at + begin_;
+    keys = Unit::keys_of(space) - begin_;
+    Unit::count = max_of(ceil_div(seen(space, Unit::last), tile), 1);
+    Unit::whole = max_of(seen(space, Unit::first), 0) / tile;
+    least = ceil_div(begin(space, Unit::last) - begin_, tile);
+  }
+  template <class Space>
+  FLAGGEMS_INLINE i32 seen(const Space& space, i32 row) const {
+    return Unit::seen(space, row) - begin_;
+  }
+  FLAGGEMS_INLINE i32 key_index(i32 key) const { return begin_ + key; }
+  /// The first key that a row sees, at most the end of all.
+  template <class Space>
+  FLAGGEMS_INLINE i32 from(const Space& space, i32 row) const {
+    return begin(space, row) - begin_;
+  }
+
+ private:
+  i32 begin_;
+  template <class Space>
+  FLAGGEMS_INLINE i32 begin(const Space& space, i32 row) const {
+    const i32 own = Unit::query(space, row).position + Unit::shift();
+    return max_of(0, min_of(own - space.left, Unit::keys_of(space)));
+  }
+};
+/// A problem with windows: of the keys before its own, a position sees `left`.
+template <class Space>
+struct windowed_space : Space {
+  using unit_type = windowed_unit<typename Space::unit_type>;
+  static constexpr bool has_windows = true;
+  i32 left;
 };
 
 /// Stores a row of a warp group's sums, which four lanes share: o[4 * j], o[4 * j + 1] are elements

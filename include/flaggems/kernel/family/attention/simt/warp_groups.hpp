@@ -60,7 +60,9 @@ class attention_by_warp_groups {
   using unit_type = warp_group_unit<typename Block::machine_type>;
   using work = typename Space::unit_type;
   static constexpr int d = Tile::d, n = Tile::n, m = Tile::m, stages = Tile::stages;
-  static constexpr bool is_masked = !is_same<Mask, no_mask>;
+  // A mask comes in boxes, a rule is computed.
+  static constexpr bool is_masked = mask_element<Mask>::bytes > 0;
+  static constexpr bool is_ruled = !is_masked && !is_same<Mask, no_mask>;
   using position = pipeline_position<stages>;
   using q_position = pipeline_position<Tile::queries>;
   using scores_type = f32[n / 2];
@@ -205,10 +207,11 @@ class attention_by_warp_groups {
 
   /// Of a thread's two rows: the number that scores are relative to, in powers of two, the sum of
   /// weights so far, and what sums are scaled by; `left`: the keys of a tile that a row sees, from
-  /// the thread's first one on. (-inf would have no difference to the scores of rows without keys.)
+  /// the thread's first one on, and with windows those before that it does not, `from`. (-inf would
+  /// have no difference to the scores of rows without keys.)
   struct rows_type {
     f32 top[2] = {-0x1.fffffep127F, -0x1.fffffep127F}, total[2] = {0.0F, 0.0F}, factor[2] = {};
-    i32 left[2] = {};
+    i32 left[2] = {}, from[2] = {};
   };
   /// Powers of two by which scores grow before sums are scaled anew.
   static constexpr int slack = 8;
@@ -217,12 +220,20 @@ class attention_by_warp_groups {
     return static_cast<i32>(thread_ - 128) / 32 * 16 + static_cast<i32>(thread_) % 32 / 4;
   }
   FLAGGEMS_INLINE i32 column() const { return static_cast<i32>(thread_) % 4 * 2; }
-  /// Whether a mask is added to the scores, which are scaled before that.
+  /// Whether a mask is added to the scores, which are scaled before that, as before a rule.
   static constexpr bool is_added = mask_bytes > 1;
   FLAGGEMS_INLINE f32 factor() const {
-    return (is_added ? 1.0F : space_.scale) * ln2_constants<f32>::inverse;
+    return (is_added || is_ruled ? 1.0F : space_.scale) * ln2_constants<f32>::inverse;
   }
 
+  /// The rows of the next tile of keys.
+  FLAGGEMS_INLINE static void advance(rows_type& x) {
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      x.left[r] += n;
+      if constexpr (Space::has_windows) x.from[r] += n;
+    }
+  }
   /// Scores of keys that a row does not see become -inf.
   FLAGGEMS_INLINE static void hide(scores_type& s, const rows_type& x) {
     FLAGGEMS_SIMT_UNROLL
@@ -230,7 +241,9 @@ class attention_by_warp_groups {
       FLAGGEMS_SIMT_UNROLL
       for (int i = 0; i < n / 4; ++i) {
         f32& e = s[i / 2 * 4 + 2 * r + i % 2];
-        e = i / 2 * 8 + i % 2 < x.left[r] ? e : lowest<f32>();
+        bool is_seen = i / 2 * 8 + i % 2 < x.left[r];
+        if constexpr (Space::has_windows) is_seen = is_seen && i / 2 * 8 + i % 2 >= x.from[r];
+        e = is_seen ? e : lowest<f32>();
       }
     }
   }
@@ -260,6 +273,19 @@ class attention_by_warp_groups {
           else
             score = x.at[e] ? score : lowest<f32>();
         }
+      }
+    }
+  }
+  /// Scores of a tile of keys become what the rule makes of them.
+  FLAGGEMS_INLINE void rule(scores_type& s, const work& u, i32 tile) const {
+    const i32 first = u.key_index(tile * n + column());
+    FLAGGEMS_SIMT_UNROLL
+    for (int r = 0; r < 2; ++r) {
+      const auto& row = mask_.row(u.place, u.query(space_, u.first + row_in_tile() + 8 * r));
+      FLAGGEMS_SIMT_UNROLL
+      for (int i = 0; i < n / 4; ++i) {
+        f32& e = s[i / 2 * 4 + 2 * r + i % 2];
+        e = row.template apply<f32>(lane_scalar{first + i / 2 * 8 + i % 2}, f32(e * space_.scale));
       }
     }
   }
@@ -312,11 +338,11 @@ class attention_by_warp_groups {
     q_position q;
   };
 
-  /// The scores of a tile while the values of the tile before are multiplied by their weights; that
-  /// is the last one of another unit if this `Begins` one.
+  /// The scores of a unit's tile while the values of the tile before are multiplied by their
+  /// weights; that is the last one of another unit if this `Begins` one.
   template <bool Hides, bool Begins>
   FLAGGEMS_INLINE void step(scores_type& s, sums_type& o, weights_type& p, rows_type& x, places& at,
-                            i32 adds, bool hides = true) const {
+                            i32 adds, const work& u, i32 tile, bool hides = true) const {
     unit_.wait(full(at.k.stage), at.k.phase);
     unit_.hold(s);
     unit_.hold(o);
@@ -332,11 +358,10 @@ class attention_by_warp_groups {
       unit_.sync_named(thread_ / 128, 128);  // all have read it
     }
     release(at.k.stage);
-    if constexpr (Hides) {
-      x.left[0] += n;
-      x.left[1] += n;
+    if constexpr (is_ruled) rule(s, u, tile);
+    if constexpr (Hides || Space::has_windows) advance(x);
+    if constexpr (Hides)
       if (hides) hide(s, x);
-    }
     weigh(s, x);
     unit_.hold(s);
     unit_.template await<0>();
@@ -352,9 +377,16 @@ class attention_by_warp_groups {
   FLAGGEMS_INLINE rows_type rows_of(const work& u) const {
     rows_type x;
     FLAGGEMS_SIMT_UNROLL
-    for (int r = 0; r < 2; ++r)
-      x.left[r] = u.seen(space_, u.first + row_in_tile() + 8 * r) - u.count * n - column();
+    for (int r = 0; r < 2; ++r) {
+      const i32 row = u.first + row_in_tile() + 8 * r, before = u.count * n + column();
+      x.left[r] = u.seen(space_, row) - before;
+      if constexpr (Space::has_windows) x.from[r] = u.from(space_, row) - before;
+    }
     return x;
+  }
+  /// Whether some row does not see all keys of a unit's first tile.
+  FLAGGEMS_INLINE static bool hides_first(const work& u) {
+    return Space::has_windows || u.count > u.whole;
   }
   /// The first weights of a unit.
   FLAGGEMS_INLINE void begin(scores_type& s, weights_type& p, rows_type& x, places& at,
@@ -372,9 +404,9 @@ class attention_by_warp_groups {
     }
     release(at.k.stage);
     at.k.next();
-    x.left[0] += n;
-    x.left[1] += n;
-    if (u.count > u.whole) hide(s, x);
+    if constexpr (is_ruled) rule(s, u, u.count - 1);
+    advance(x);
+    if (hides_first(u)) hide(s, x);
     weigh(s, x);
     pack(p, s);
   }
@@ -436,8 +468,13 @@ class attention_by_warp_groups {
       }
       if constexpr (Space::has_sequences) clear_values(at, u);
       i32 adds = 0, tile = u.count - 2;
-      for (; tile >= u.whole; --tile, adds = 1) step<true, false>(s, o, p, x, at, adds);
-      for (; tile >= 0; --tile, adds = 1) step<false, false>(s, o, p, x, at, adds);
+      for (; tile >= u.whole; --tile, adds = 1) step<true, false>(s, o, p, x, at, adds, u, tile);
+      if constexpr (Space::has_windows) {
+        for (; tile >= u.least; --tile, adds = 1) step<false, false>(s, o, p, x, at, adds, u, tile);
+        for (; tile >= 0; --tile, adds = 1) step<true, false>(s, o, p, x, at, adds, u, tile);
+      } else {
+        for (; tile >= 0; --tile, adds = 1) step<false, false>(s, o, p, x, at, adds, u, tile);
+      }
       release(of_queries + at.q.stage);
       at.q.next();
       const work next = next_unit(round);
@@ -445,7 +482,7 @@ class attention_by_warp_groups {
       if (has_begun) {
         rows_type y = rows_of(next);
         unit_.wait(full(of_queries + at.q.stage), at.q.phase);
-        step<true, true>(s, o, p, y, at, adds, next.count > next.whole);
+        step<true, true>(s, o, p, y, at, adds, next, next.count - 1, hides_first(next));
         store(o, x, u);
         x = y;
       } else {
@@ -494,9 +531,9 @@ class attention_by_warp_groups {
   u32 thread_, base_;
 };
 
-/// Queries, keys and values of T (bf16 or f16), with no_mask or attention_mask_boxes, and no_logs
-/// or where logarithms go. Code for CUDA's other targets has no such kernel and takes one warp a
-/// block, by which the host knows it (most_threads in launch/launch.hpp).
+/// Queries, keys and values of T (bf16 or f16), with no_mask, attention_mask_boxes or a rule, and
+/// no_logs or where logarithms go. Code for CUDA's other targets has no such kernel and takes one
+/// warp a block, by which the host knows it (most_threads in launch/launch.hpp).
 template <class T, class Out, class Mask, class Logs, class Tile>
 struct attention_warp_groups {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS

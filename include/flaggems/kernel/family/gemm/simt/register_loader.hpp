@@ -34,10 +34,10 @@ class register_loader {
     terms_left_ = count_of(end - term_at);
     if (thread >= items) lines_left_ = 0;
   }
-  /// Loads the next box, which `store` takes to `slot`: zeros for what is outside.
+  /// Loads the next box, in one part, which `store` takes to `slot`: zeros for what is outside.
   template <class Block>
   FLAGGEMS_INLINE void load(const Block&, const typename Block::template scratch_type<words>&,
-                            int slot) {
+                            int slot, int, int) {
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < count; ++i) {
       FLAGGEMS_SIMT_UNROLL
@@ -49,9 +49,11 @@ class register_loader {
         if (exists) staged_[i][r] = load_words<T>(from_ + row * stride_);
       }
     }
+    slot_ = slot;
+  }
+  FLAGGEMS_INLINE void advance() {
     from_ += along ? i64{Depth} : stride_ * Depth;
     terms_left_ -= Depth;
-    slot_ = slot;
   }
   /// Writes the loaded box to its slot.
   template <class Block>
@@ -70,9 +72,11 @@ class register_loader {
       }
     }
   }
-  /// Nothing: a load has ended when it is stored.
-  template <int Left, class Block>
-  FLAGGEMS_INLINE static void wait(const Block&) {}
+  /// A barrier, after which all boxes that were stored are there.
+  template <int, class Block>
+  FLAGGEMS_INLINE static void sync(const Block& block) {
+    block.sync();
+  }
 
   /// Fetches lines [first + 16 * j, + 16) and 32 bytes of terms, the q-th, of a box as an operand
   /// of the unit; `first` is a multiple of 16.

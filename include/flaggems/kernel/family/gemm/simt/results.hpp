@@ -50,7 +50,7 @@ struct tile_part {
 /// would go through local memory.)
 FLAGGEMS_INLINE i64 batch_offset(const gemm_space& space, const i64* strides, i64 batch) {
   i64 offset = 0;
-  for (int d = space.rank - 1; d >= 0; --d) {
+  for (int d = space.rank - 1; d >= 0 && batch != 0; --d) {
     const i64 next = batch / space.sizes[d];
     offset += (batch - next * space.sizes[d]) * strides[d];
     batch = next;
@@ -71,6 +71,8 @@ FLAGGEMS_INLINE auto operand_of(const gemm_space& space, const Prologue& x, i64 
 template <class Out, class C, class Bias, int Count>
 class tile_results {
  public:
+  using sum_type = C;
+  static constexpr int count = Count;
   FLAGGEMS_INLINE tile_results(const gemm_space& space, const gemm_out<Out, C>& out,
                                const Bias& bias, const sum_parts<C>& parts, const tile_part& unit)
       : tile_results(space, out, parts, unit, bias.at(space.batch_at(unit.batch), unit.i)) {}
@@ -139,10 +141,38 @@ class tile_results {
   bool is_vectorized_;
 };
 
+/// The sums of one row after another elements, which is what threads take from block-local memory
+/// at a time.
+template <class Out>
+inline constexpr int sums_together = min_of(max_of(vec_size<Out>, 4), 8);
+
+/// Stores rows of Columns sums each, which are in block-local memory, Pitch apart: row r is row
+/// row_of(r) of the tile.
+template <int Rows, int Columns, int Pitch, int Threads, class Block, class Sums, class RowOf,
+          class Results>
+FLAGGEMS_INLINE void store_rows(const Block& block, const Sums& sums, i64 column,
+                                const RowOf& row_of, const Results& results) {
+  using C = typename Results::sum_type;
+  constexpr int together = Results::count, width = vec_size<C>;
+  constexpr int groups = Columns / together;
+  const auto found = sums.template as<vec<C, width>>();
+  FLAGGEMS_SIMT_NO_UNROLL
+  for (int e = block.thread(); e < Rows * groups; e += Threads) {
+    const int r = e / groups, c = e % groups * together;
+    C some[together];
+    FLAGGEMS_SIMT_UNROLL
+    for (int f = 0; f < together; f += width) {
+      const vec<C, width> x = found.read((r * Pitch + c + f) / width);
+      for (int h = 0; h < width; ++h) some[f + h] = x.at[h];
+    }
+    results.store(row_of(r), column + c, some);
+  }
+}
+
 /// Adds up the parts of sums, of a vector of a row a thread. A tile is a row's share of a block.
 template <class Out, class C, class Bias>
 struct gemm_merge {
-  static constexpr int count = vec_size<C>;
+  static constexpr int count = vec_size<C>, ahead = 4;  // parts that are loaded at once
   static constexpr bool awaits_earlier = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space,
@@ -150,26 +180,36 @@ struct gemm_merge {
                                   const sum_parts<C>& parts) {
     const sum_parts<C> whole{1, space.k, nullptr};
     const i64 step = space.batches * space.m * space.n;
-    block.await_earlier();
     block.for_each_tile(space.tiles(), [&](i64 tile) FLAGGEMS_LAMBDA {
       const tile_part unit = tile_part::of(space, whole, tile);
       const tile_results<Out, C, Bias, count> results(space, out, bias, whole, unit);
       const i64 j = unit.j + block.thread() * count, left = space.n - j;
+      block.await_earlier();
       if (left <= 0) return;
       const global_ptr<const C> from =
           parts.partial + (unit.batch * space.m + unit.i) * space.n + j;
       C sums[count] = {};
-      for (int p = 0; p < parts.count; ++p) {
-        if (space.n % count == 0) {
-          const auto v = load_vec<count>(from + p * step);
-          static_for<count>([&](auto e)
-                                FLAGGEMS_LAMBDA { sums[e] = wrapping_add<C>(sums[e], v.at[e]); });
-        } else {
-          static_for<count>([&](auto e) FLAGGEMS_LAMBDA {
-            if (e < left) sums[e] = wrapping_add<C>(sums[e], from[p * step + e]);
+      const auto add_all = [&](auto load) FLAGGEMS_LAMBDA {
+        for (int p = 0; p < parts.count; p += ahead) {
+          vec<C, count> v[ahead];
+          static_for<ahead>([&](auto e) FLAGGEMS_LAMBDA {
+            if (p + e < parts.count) v[e] = load(from + (p + e) * step);
+          });
+          static_for<ahead>([&](auto e) FLAGGEMS_LAMBDA {
+            if (p + e >= parts.count) return;
+            static_for<count>(
+                [&](auto k) FLAGGEMS_LAMBDA { sums[k] = wrapping_add<C>(sums[k], v[e].at[k]); });
           });
         }
-      }
+      };
+      if (space.n % count == 0)
+        add_all([](global_ptr<const C> p) FLAGGEMS_LAMBDA { return load_vec<count>(p); });
+      else
+        add_all([&](global_ptr<const C> p) FLAGGEMS_LAMBDA {
+          vec<C, count> v;
+          static_for<count>([&](auto k) FLAGGEMS_LAMBDA { v.at[k] = k < left ? p[k] : C(0); });
+          return v;
+        });
       results.store(0, j, sums);
     });
   }

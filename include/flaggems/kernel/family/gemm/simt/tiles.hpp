@@ -35,8 +35,9 @@ class tile_loader {
   static constexpr int vectors = (along ? Depth : Lines) / width;  // of a row
   static constexpr int rows = along ? Lines : Depth;
   static constexpr int size = rows * vectors;
+  static constexpr bool is_wide = sizeof(T) == 8;
 
-  static_assert(along || sizeof(T) == 2);
+  static_assert(along || sizeof(T) == 2 || sizeof(T) == 8);
 
   /// For lines from `first` on, and terms [begin, end). Sizes along vectors are multiples of these.
   FLAGGEMS_INLINE tile_loader(int thread, global_ptr<const T> matrix, const gemm_arg<T>& x,
@@ -51,27 +52,27 @@ class tile_loader {
     left_ = count_of((along ? end : lines) - at);
     to_ = place(row, v);
   }
-  /// Copies the next box to `slot`, zeros for what is outside.
+  /// Copies a part of the next box to `slot`, zeros for what is outside.
   template <class Block>
   FLAGGEMS_INLINE void load(const Block& block,
-                            const typename Block::template scratch_type<words>& stages, int slot) {
+                            const typename Block::template scratch_type<words>& stages, int slot,
+                            int part, int parts) const {
+    constexpr int count = rows / rows_at_once;
     FLAGGEMS_SIMT_UNROLL
-    for (int i = 0; i < rows / rows_at_once; ++i)
+    for (int i = count * part / parts; i < count * (part + 1) / parts; ++i)
       block.template copy_async<words>(
           stages, slot + to_ + i * (rows_at_once * vectors),
           reinterpret_cast<global_ptr<const words>>(from_ + i * stride_),
           left_ > 0 && i * rows_at_once < rows_left_);
+  }
+  FLAGGEMS_INLINE void advance() {
     from_ += hop_;
     (along ? left_ : rows_left_) -= Depth;
   }
-  /// Nothing: asynchronous copies reach their slot by themselves.
-  template <class Block>
-  FLAGGEMS_INLINE void store(const Block&,
-                             const typename Block::template scratch_type<words>&) const {}
-  /// Waits until all loads but the last Left of each thread have ended.
+  /// A barrier, after which all boxes but the last Left are there.
   template <int Left, class Block>
-  FLAGGEMS_INLINE static void wait(const Block& block) {
-    block.template wait_copies<Left>();
+  FLAGGEMS_INLINE static void sync(const Block& block) {
+    block.template sync_copies<Left>();
   }
   /// Fetches lines [first + 16 * j, + 16) and 32 bytes of terms, the q-th, of a box as operand of
   /// mma; `first` is a multiple of 16.
@@ -79,24 +80,46 @@ class tile_loader {
   FLAGGEMS_INLINE static void fetch(const Block& block,
                                     const typename Block::template scratch_type<words>& stages,
                                     int slot, int first, int j, int q, u32 (&x)[4]) {
-    block.template load_tiles<!along, words>(x, stages, [&](int lane) FLAGGEMS_LAMBDA {
-      const int row = lane % 8, low = lane / 8 % 2, high = lane / 16;
-      const int line = IsFirst ? low : high, term = IsFirst ? high : low;
-      if constexpr (along)
-        return slot + (first + 8 * line + row) * vectors + j * (16 * vectors) +
-               ((term ^ turn(row)) ^ 2 * q);
-      else
-        return slot + (8 * term + row) * vectors + q * (16 * vectors) +
-               ((first / 8 + 2 * j) ^ (line ^ turn(row)));
-    });
+    if constexpr (is_wide)
+      fetch_wide(block.thread() % 32, stages, slot, first, j, q, x);
+    else
+      block.template load_tiles<!along, words>(x, stages, [&](int lane) FLAGGEMS_LAMBDA {
+        const int row = lane % 8, low = lane / 8 % 2, high = lane / 16;
+        const int line = IsFirst ? low : high, term = IsFirst ? high : low;
+        if constexpr (along)
+          return slot + (first + 8 * line + row) * vectors + j * (16 * vectors) +
+                 ((term ^ turn(row)) ^ 2 * q);
+        else
+          return slot + (8 * term + row) * vectors + q * (16 * vectors) +
+                 ((first / 8 + 2 * j) ^ (line ^ turn(row)));
+      });
   }
 
  private:
   static constexpr int rows_at_once = Threads / vectors;
-  static_assert(Threads % vectors == 0 && rows % rows_at_once == 0 && rows_at_once % 8 == 0);
+  static constexpr int period = is_wide ? 4 : 8;  // of rows, whose vectors are permuted alike
+  static_assert(Threads % vectors == 0 && rows % rows_at_once == 0 && rows_at_once % period == 0);
 
   FLAGGEMS_INLINE static int turn(int row) {
-    return vectors >= 8 ? row & 7 : row >> 1 & (vectors - 1);
+    const int by = vectors >= 8 ? row & 7 : row >> 1 & (vectors - 1);
+    return is_wide ? 2 * by & (min_of(vectors, 8) - 1) : by;
+  }
+  /// The same of elements of two words: 16 threads read two vectors each of four rows at once.
+  template <class Stages>
+  FLAGGEMS_INLINE static void fetch_wide(int lane, const Stages& stages, int slot, int first, int j,
+                                         int q, u32 (&x)[4]) {
+    const auto elements = stages.template as<u64>();
+    const int g = lane / 4, t = lane % 4;
+    FLAGGEMS_SIMT_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      const int vector =
+          along
+              ? (first + g) * vectors + (16 * j + 8 * i) * vectors + ((t / 2 ^ turn(g)) ^ 2 * q)
+              : t * vectors + 4 * q * vectors + ((first / 2 + 8 * j) ^ (4 * i ^ (g / 2 ^ turn(t))));
+      const u64 element = elements.read((slot + vector) * 2 + (along ? t : g) % 2);
+      x[2 * i] = static_cast<u32>(element);
+      x[2 * i + 1] = static_cast<u32>(element >> 32);
+    }
   }
   FLAGGEMS_INLINE static int place(int row, int v) { return row * vectors + (v ^ turn(row)); }
   FLAGGEMS_INLINE static i32 count_of(i64 n) { return static_cast<i32>(min_of(n, i64{1} << 30)); }
@@ -131,13 +154,18 @@ struct gemm_tiles {
   static constexpr int stage = a_loader::size + b_loader::size, all = Tile::stages * stage;
   static constexpr int pitch =
       Tile::columns + 8;  // of sums in block-local memory, without conflicts
-  static constexpr int together = max_of(vec_size<Out>, 4) > 8 ? 8 : max_of(vec_size<Out>, 4);
-  /// Vectors of block-local memory: for steps, then for 16 rows of each warp's sums.
-  static constexpr int vectors =
-      max_of(all, 16 * Tile::warp_rows * pitch * static_cast<int>(sizeof(C)) / 16);
+  /// Vectors of block-local memory: for steps, then for 16 rows of each warp's sums or more.
+  static constexpr int row_bytes = 16 * Tile::warp_rows * pitch * int{sizeof(C)};
+  static constexpr int vectors = max_of(all, row_bytes / 16);
   static constexpr int most_scratch = vectors * 16;
-  static_assert(rows % 16 == 0 && columns % 16 == 0 && Tile::stages > 1);
+  static_assert(rows % 16 == 0 && columns % 16 == 0);
+  static_assert(Tile::stages > (Unit::takes_loaded_tiles ? 2 : 1));
   static_assert(Tile::lanes == Unit::lanes && Tile::depth % 32 == 0);
+  /// 16 rows of each warp, as often as there is room for their sums.
+  static constexpr int room = most_scratch / row_bytes;
+  static constexpr int at_once = room >= high                        ? high
+                                 : high % 2 == 0 && 2 * room >= high ? high / 2
+                                                                     : 1;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
@@ -154,7 +182,7 @@ struct gemm_tiles {
         sums[e / (pieces * Unit::sums)][e / Unit::sums % pieces][e % Unit::sums] = 0;
       multiply(block, stages, space, a, b, unit, row, column, sums);
       store(block, stages, unit, row, column, sums,
-            tile_results<Out, C, Bias, together>(space, out, bias, parts, unit));
+            tile_results<Out, C, Bias, sums_together<Out>>(space, out, bias, parts, unit));
     });
   }
 
@@ -169,15 +197,16 @@ struct gemm_tiles {
     b_loader next_b(block.thread(), operand_of(space, b, unit.batch), b, space.n, unit.j,
                     unit.begin, unit.end);
     const int steps = static_cast<int>(ceil_div(unit.end - unit.begin, i64{depth}));
-    int write = 0, read = 0, left = steps;
+    int write = 0, read = 0;
     const auto advance = [](int& slot)
                              FLAGGEMS_LAMBDA { slot = slot == all - stage ? 0 : slot + stage; };
-    const auto load = [&]() FLAGGEMS_LAMBDA {
-      if (left > 0) {
-        next_a.load(block, stages, write);
-        next_b.load(block, stages, write + a_loader::size);
-      }
-      --left;
+    // Past the last step are zeros, so that the loop has no branches.
+    const auto load = [&](int part, int count) FLAGGEMS_LAMBDA {
+      next_a.load(block, stages, write, part, count);
+      next_b.load(block, stages, write + a_loader::size, part, count);
+      if (part + 1 < count) return;
+      next_a.advance();
+      next_b.advance();
       advance(write);
       block.commit_copies();
     };
@@ -191,15 +220,18 @@ struct gemm_tiles {
       b_loader::template fetch<false>(block, stages, read + a_loader::size, column, j, q,
                                       y[q % 2][j]);
     };
+    // Without asynchronous copies a step's loads are in registers until the next one's begin.
+    constexpr bool is_async = Unit::takes_loaded_tiles;
     const auto store_loads = [&]() FLAGGEMS_LAMBDA {
-      if (left < 0) return;  // nothing was loaded
-      next_a.store(block, stages);
-      next_b.store(block, stages);
+      if constexpr (!is_async) {
+        next_a.store(block, stages);
+        next_b.store(block, stages);
+      }
     };
     FLAGGEMS_SIMT_UNROLL
-    for (int s = 1; s < Tile::stages; ++s) load(), store_loads();
-    a_loader::template wait<Tile::stages - 2>(block);
-    block.sync();
+    for (int s = 1; s < Tile::stages; ++s) load(0, 1), store_loads();
+    a_loader::template sync<Tile::stages - 2>(block);
+    if constexpr (!is_async) load(0, 1);
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < high; ++i) fetch_a(i, 0);
     FLAGGEMS_SIMT_UNROLL
@@ -207,18 +239,16 @@ struct gemm_tiles {
     for (int step = 0; step < steps; ++step) {
       FLAGGEMS_SIMT_UNROLL
       for (int q = 0; q < quarters; ++q) {
-        const bool more = q + 1 < quarters || step + 1 < steps;
         if (q + 1 == quarters) {
           store_loads();
-          a_loader::template wait<Tile::stages - 2>(block);
-          block.sync();
+          a_loader::template sync<Tile::stages - 2>(block);
           advance(read);
+          if constexpr (!is_async) load(0, 1);
         }
-        if (q == 0) load();
         FLAGGEMS_SIMT_UNROLL
         for (int i = 0; i < max_of(high, wide); ++i) {
-          if (more && i < wide) fetch_b(i, (q + 1) % quarters);
-          if (more && i < high) fetch_a(i, (q + 1) % quarters);
+          if (i < wide) fetch_b(i, (q + 1) % quarters);
+          if (i < high) fetch_a(i, (q + 1) % quarters);
           if (i < high) {
             FLAGGEMS_SIMT_UNROLL
             for (int e = 0; e < pieces; ++e) {
@@ -228,52 +258,47 @@ struct gemm_tiles {
             }
           }
         }
+        if (is_async && q + 1 < quarters) load(q, quarters - 1);
       }
     }
-    a_loader::template wait<0>(block);
-    block.sync();
+    a_loader::template sync<0>(block);
   }
 
-  /// 16 rows of each warp at a time through block-local memory, so that threads have neighbours.
+  /// Through block-local memory, as many rows of each warp at a time as it has room for, so that
+  /// threads have neighbours.
   template <class Block, class Stages, class Results>
   FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
                                     int row, int column, const C (&sums)[high][pieces][Unit::sums],
                                     const Results& results) {
-    constexpr int adjacent = Unit::together, each = Unit::sums / Unit::own_rows;  // of a row
+    constexpr int adjacent = Unit::together, own = Unit::own_rows, each = Unit::sums / own;
     using group = vec<C, adjacent>;
     const auto found = stages.template as<group>();
     const int lane = block.thread() % Unit::lanes;
-    const int first = (row / rows * 16 + Unit::row(lane)) * (pitch / adjacent) + column / adjacent +
-                      Unit::column(lane) / adjacent;
-    constexpr int groups = Tile::columns / together, count = 16 * Tile::warp_rows * groups;
-    constexpr int width = min_of(4, vec_size<C>);
-    const auto rows_found = stages.template as<vec<C, width>>();
+    const int first = (row / rows * (16 * at_once) + Unit::row(lane)) * (pitch / adjacent) +
+                      column / adjacent + Unit::column(lane) / adjacent;
     FLAGGEMS_SIMT_UNROLL
-    for (int i = 0; i < high; ++i) {
+    for (int i = 0; i < high; i += at_once) {
       FLAGGEMS_SIMT_UNROLL
-      for (int j = 0; j < pieces; ++j) {
+      for (int h = 0; h < own * at_once; ++h) {
+        const int to_row = first + (h / own * 16 + h % own * Unit::row_step) * (pitch / adjacent);
         FLAGGEMS_SIMT_UNROLL
-        for (int e = 0; e < Unit::sums; e += adjacent) {
-          group some;
+        for (int j = 0; j < pieces; ++j) {
           FLAGGEMS_SIMT_UNROLL
-          for (int g = 0; g < adjacent; ++g) some.at[g] = sums[i][j][e + g];
-          found.write(first + (j * Unit::columns + e % each * Unit::step) / adjacent +
-                          e / each * Unit::row_step * (pitch / adjacent),
-                      some);
+          for (int e = 0; e < each; e += adjacent) {
+            group some;
+            FLAGGEMS_SIMT_UNROLL
+            for (int g = 0; g < adjacent; ++g)
+              some.at[g] = sums[i + h / own][j][h % own * each + e + g];
+            found.write(to_row + (j * Unit::columns + e * Unit::step) / adjacent, some);
+          }
         }
       }
       block.sync();
-      FLAGGEMS_SIMT_NO_UNROLL
-      for (int e = block.thread(); e < count; e += Tile::threads) {
-        const int r = e / groups, c = e % groups * together;
-        C some[together];
-        FLAGGEMS_SIMT_UNROLL
-        for (int f = 0; f < together; f += width) {
-          const vec<C, width> x = rows_found.read((r * pitch + c + f) / width);
-          for (int h = 0; h < width; ++h) some[f + h] = x.at[h];
-        }
-        results.store(r / 16 * rows + i * 16 + r % 16, unit.j + c, some);
-      }
+      constexpr int high_rows = 16 * at_once;
+      store_rows<high_rows * Tile::warp_rows, Tile::columns, pitch, Tile::threads>(
+          block, stages, unit.j,
+          [&](int r) FLAGGEMS_LAMBDA { return r / high_rows * rows + i * 16 + r % high_rows; },
+          results);
       block.sync();
     }
   }
