@@ -51,7 +51,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
                             "linalg_vector_norm", "trace", "dot", "vdot",
                             "linalg_vecdot", "dist"), "sum"),
            "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
-           **dict.fromkeys(("conv1d", "conv2d", "conv3d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
+           **dict.fromkeys(("conv1d", "conv2d", "conv3d", "conv_depthwise2d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
            **dict.fromkeys(("rand", "rand_like"), "uniform"), **dict.fromkeys(("randn", "randn_like"), "normal"),
            **dict.fromkeys(("random_", "randint", "randint_like"), "random"), "randperm": "argsort",
