@@ -67,6 +67,7 @@
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/membership.hpp>
+#include <flaggems/ops/moe.hpp>
 #include <flaggems/ops/moves.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>

@@ -142,6 +142,22 @@ TYPED_TEST(convolution, two_and_three_dimensions) {
                 layout::contiguous, layout::transposed);
   check<f32, D>({3, 2, 2, 4, 2, {4, 3, 5}, {2, 1, 3}, {1, 2, 1}, {1, 0, 1}, {1, 1, 2}});
 }
+TYPED_TEST(convolution, depthwise_by_its_own_name) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  const shape sizes{2, 3, 5, 6}, filters{6, 1, 3, 2};
+  test_tensor<f32, D> x(sizes, layout::contiguous, random_integers(sizes, -4, 4)),
+      w(filters, layout::contiguous, random_integers(filters, -4, 4)),
+      b({6}, layout::contiguous, {1, 2, 3, 4, 5, 6}), out({2, 6, 5, 3});
+  fg::conv_depthwise2d(s, x.in(), w.in(), {3, 2}, b.in(), out.view(), {1, 2}, {1, 0}, {1});
+  const auto want = values_of(fg::conv2d(s, x.in(), w.in(), b.in(), {1, 2}, {1, 0}, {1}, 3));
+  expect_equal(out.read(), want);
+  expect_equal(
+      values_of(fg::conv_depthwise2d(s, x.in(), w.in(), {3, 2}, b.in(), {1, 2}, {1, 0}, {1})),
+      want);
+  EXPECT_RAISES(fg::conv_depthwise2d(s, x.in(), w.in(), {3, 3}, std::nullopt, {1}, {0}, {1}),
+                shape_mismatch, "conv_depthwise2d");
+}
 TYPED_TEST(convolution, without_a_batch_and_empty) {
   using D = TypeParam;
   const auto& s = test_stream<D>();

@@ -70,5 +70,28 @@ TEST(registry_fused, latent_cache) {
   expect_same(to, view<host>(want.view()), "cache");
 }
 
+TEST(registry_fused, experts) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 5}), x = numbers({3, 2, 4});
+  auto w = fg::zeros(s, {3, 2}), w2 = fg::zeros(s, {3, 2});
+  auto i = fg::zeros<i64>(s, {3, 2}), i2 = fg::zeros<i64>(s, {3, 2}), t = fg::zeros<i64>(s, {3, 2}),
+       t2 = fg::zeros<i64>(s, {3, 2});
+  const auto& op = fg::registry<host>::at("flaggems::topk_softmax");
+  note(op);
+  const view<host> weights(w.view()), indices(i.view()), places(t.view());
+  op.call(s, {weights, indices, places, view<host>(a), true}, {});
+  fg::topk_softmax(s, w2, i2, t2, a, true);
+  expect_same(weights, view<host>(w2.view()), "weights");
+  expect_same(indices, view<host>(i2.view()), "indices");
+  expect_same(places, view<host>(t2.view()), "places");
+  auto got = fg::zeros(s, {3, 4}), want = fg::zeros(s, {3, 4});
+  const auto& total = fg::registry<host>::at("flaggems::moe_sum");
+  note(total);
+  const view<host> to(got.view());
+  total.call(s, {view<host>(x), to}, {});
+  fg::moe_sum(s, x, want);
+  expect_same(to, view<host>(want.view()), "sum");
+}
+
 }  // namespace
 }  // namespace flaggems_test

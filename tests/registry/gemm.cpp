@@ -68,6 +68,10 @@ TEST(registry_gemm, convolutions) {
   check("conv2d", {x2, weight2, bias}, [&] { return fg::conv2d(s, a2, w2, b); });
   check("conv2d.padding", {x2, weight2, bias, one, "valid"},
         [&] { return fg::conv2d(s, a2, w2, b, {1}, fg::conv_padding::valid); });
+  const auto w4 = numbers({4, 1, 2, 3});
+  check("_conv_depthwise2d", {x2, view<host>(w4), fg::int_list{2, 3}, bias, two, one, one}, [&] {
+    return fg::conv_depthwise2d(s, a2, w4, {2, 3}, b, {2}, {1}, {1});
+  });
   check("conv3d", {x3, weight3, std::nullopt, two},
         [&] { return fg::conv3d(s, a3, w3, std::nullopt, {2}); });
   check("conv3d.padding", {x3, weight3, bias, one, "same"},

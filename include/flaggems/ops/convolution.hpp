@@ -359,4 +359,43 @@ FLAGGEMS_CONVOLUTION(conv2d, 2)
 FLAGGEMS_CONVOLUTION(conv3d, 3)
 #undef FLAGGEMS_CONVOLUTION
 
+namespace detail {
+/// Raises unless kernel_size is the weight's and it has one channel of each of x's.
+template <class X, class W>
+void check_depthwise(const char* op, const X& x, const W& weight, int_list kernel_size) {
+  const bool fits = weight.rank() == 4 && weight.size(1) == 1 && (x.rank() == 3 || x.rank() == 4) &&
+                    kernel_size.size() == 2 && kernel_size[0] == weight.size(2) &&
+                    kernel_size[1] == weight.size(3);
+  if (!fits) [[unlikely]]
+    raise(errc::shape_mismatch, op, "an image and a weight [F, 1, kernel_size...]",
+          to_string(x.sizes()) + " and " + to_string(weight.sizes()));
+}
+}  // namespace detail
+
+/// conv2d with a group for each channel; kernel_size is that of weight [F, 1, ...], F a multiple of
+/// the channels. Otherwise as conv1d. aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2]
+/// kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation)
+template <stream_like S, tensor_like X, tensor_like W, optional_tensor B, tensor_like Out>
+void conv_depthwise2d(const S& stream, const X& x, const W& weight, int_list kernel_size,
+                      const B& bias, Out&& out, int_list stride, int_list padding,
+                      int_list dilation) {
+  constexpr const char* op = "conv_depthwise2d";
+  same_device<S, X, W, B, Out>();
+  const auto v = as_view(x);
+  detail::check_depthwise(op, v, as_view(weight), kernel_size);
+  detail::convolve_into({op, 2, stride, padding, dilation, v.size(-3), std::nullopt}, stream, v,
+                        as_view(weight), bias, as_view(out));
+}
+template <stream_like S, tensor_like X, tensor_like W, optional_tensor B>
+[[nodiscard]] auto conv_depthwise2d(const S& stream, const X& x, const W& weight,
+                                    int_list kernel_size, const B& bias, int_list stride,
+                                    int_list padding, int_list dilation) {
+  constexpr const char* op = "conv_depthwise2d";
+  same_device<S, X, W, B>();
+  const auto v = as_view(x);
+  detail::check_depthwise(op, v, as_view(weight), kernel_size);
+  return detail::convolve_new({op, 2, stride, padding, dilation, v.size(-3), std::nullopt}, stream,
+                              x, weight, bias);
+}
+
 }  // namespace flaggems

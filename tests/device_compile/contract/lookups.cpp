@@ -7,6 +7,7 @@
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/membership.hpp>
+#include <flaggems/ops/moe.hpp>
 #include <flaggems/ops/nll_loss.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/scatter.hpp>
@@ -64,6 +65,10 @@ void scattered() {
     const auto loss = fg::nll_loss_forward(s, x, some<i64>(), x, fg::reduction::mean, -100);
     (void)fg::nll_loss_backward(s, loss.first, x, some<i64>(), x, fg::reduction::mean, -100,
                                 loss.second);
+  });
+  each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
+    fg::topk_softmax(s, x, some<i32>(), some<i64>(), x);
+    fg::moe_sum(s, x, x);
   });
   (void)fg::one_hot(s, some<i64>());
   each(types<f32, bf16, f16>{}, [](auto& x) {

@@ -50,6 +50,7 @@ void convolutions() {
   each(floats{}, [](const auto& x) {
     (void)fg::conv1d(s, x, x, x);
     (void)fg::conv2d(s, x, x, x, {1}, fg::conv_padding::same);
+    (void)fg::conv_depthwise2d(s, x, x, {2, 2}, x, {1}, {0}, {1});
     (void)fg::conv3d(s, x, x);
   });
 }

@@ -4,6 +4,7 @@
 
 #include <flaggems/ops/fused_norm.hpp>
 #include <flaggems/ops/kv_cache.hpp>
+#include <flaggems/ops/moe.hpp>
 #include <flaggems/ops/rwkv.hpp>
 
 #include <flaggems/registry/bind.hpp>
@@ -24,6 +25,8 @@ struct fused {
         FLAGGEMS_BIND(flaggems::act_quant, quantized_types, "flaggems::act_quant(Tensor x, int block_size=128, str scale_fmt='none') -> (Tensor, Tensor)"),
         FLAGGEMS_BIND(flaggems::rwkv_ka_fusion, floating_types, line("flaggems::rwkv_ka_fusion(Tensor k, Tensor kk, Tensor a, Tensor ka, int H, int N) -> (Tensor, Tensor, Tensor)").outputs_after(4)),
         FLAGGEMS_BIND(flaggems::rwkv_mm_sparsity, floating_types, "flaggems::rwkv_mm_sparsity(Tensor k, Tensor v) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::topk_softmax, floating_types, line("flaggems::topk_softmax(Tensor(a!) topk_weights, Tensor(b!) topk_indices, Tensor(c!) token_expert_indices, Tensor gating_output, bool renormalize=False) -> ()").keeps("topk_weights")),
+        FLAGGEMS_BIND(flaggems::moe_sum, floating_types, "flaggems::moe_sum(Tensor input, Tensor(a!) output) -> ()"),
         FLAGGEMS_BIND(flaggems::concat_and_cache_mla, floating_types, "flaggems::concat_and_cache_mla(Tensor kv_c, Tensor k_pe, Tensor(a!) kv_cache, Tensor slot_mapping, str kv_cache_dtype='auto') -> ()"),
         FLAGGEMS_BIND(flaggems::reshape_and_cache, floating_types, "flaggems::reshape_and_cache(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor slot_mapping, str kv_cache_dtype='auto') -> ()"),
         FLAGGEMS_BIND(flaggems::reshape_and_cache_flash, floating_types, "flaggems::reshape_and_cache_flash(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor slot_mapping, str kv_cache_dtype='auto') -> ()"));

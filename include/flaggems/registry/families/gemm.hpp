@@ -33,6 +33,7 @@ struct gemm {
         FLAGGEMS_BIND(flaggems::fp8_matmul, f8_types, line("flaggems::fp8_matmul(Tensor a, Tensor a_s, Tensor b, Tensor b_s) -> Tensor").keeps("a_s", "b_s").also("fp8_matmul_direct")),
         FLAGGEMS_BIND(flaggems::conv1d, floating_types, line("conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
         FLAGGEMS_BIND(flaggems::conv1d, floating_types, line("conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding='valid', SymInt[1] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
+        FLAGGEMS_BIND(flaggems::conv_depthwise2d, floating_types, "_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation) -> Tensor"),
         FLAGGEMS_BIND(flaggems::conv2d, floating_types, line("conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
         FLAGGEMS_BIND(flaggems::conv2d, floating_types, line("conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding='valid', SymInt[2] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
         FLAGGEMS_BIND(flaggems::conv3d, floating_types, line("conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] dilation=1, SymInt groups=1) -> Tensor").outputs_after(3)),
