@@ -75,6 +75,7 @@
 #include <flaggems/ops/nodes.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/norm.hpp>
+#include <flaggems/ops/normed_cumsum.hpp>
 #include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/pad_backward.hpp>

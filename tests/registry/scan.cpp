@@ -15,6 +15,7 @@ TEST(registry_scan, all) {
   check("cumsum", {x, 1}, [&] { return fg::cumsum(s, a, 1); });
   check("cumprod", {x, 0, fg::dtype::f32}, [&] { return fg::cumprod(s, a, 0); });
   check("logcumsumexp", {x, -1}, [&] { return fg::logcumsumexp(s, a, 1); });
+  check("flaggems::normed_cumsum", {x}, [&] { return fg::normed_cumsum(s, a); });
   check("cummax", {x, 1}, [&] { return fg::cummax(s, a, 1); });
   check("cummin", {x, 0}, [&] { return fg::cummin(s, a, 0); });
   for (const char* const name : {"cumsum", "cumprod"}) {

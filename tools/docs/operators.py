@@ -59,7 +59,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("feature_dropout", "alpha_dropout", "feature_alpha_dropout"), "bernoulli"),
            "rrelu": "mul", "rrelu_with_noise": "mul",
            **dict.fromkeys(("index_select_backward", "gather_backward", "value_selecting_reduction_backward"), "scatter"),
-           "masked_scatter_backward": "masked_select", "topk_softmax": "topk", "moe_sum": "sum",
+           "masked_scatter_backward": "masked_select", "topk_softmax": "topk", "normed_cumsum": "cumsum", "moe_sum": "sum",
            **{f"nll_loss{kind}": "gather" for kind in ("_forward", "2d_forward", "_nd")},
            **{f"nll_loss{kind}_backward": "scatter" for kind in ("", "2d", "_nd")}, "diff": "sub", "safe_softmax": "softmax",
            "native_group_norm_backward": "native_layer_norm_backward", "rms_norm_backward": "fused_rms_norm_backward",

@@ -8,6 +8,7 @@
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/norm.hpp>
+#include <flaggems/ops/normed_cumsum.hpp>
 #include <flaggems/ops/random.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rwkv.hpp>
@@ -29,6 +30,7 @@ void softmaxes() {
          fg::log_softmax(s, from, to, -1);
        });
   each(floats{}, [](const auto& x) { (void)fg::safe_softmax(s, x, -1); });
+  each(types<f32, bf16, f64, f16>{}, [](const auto& x) { (void)fg::normed_cumsum(s, x); });
   each(real{}, [](const auto& x) { (void)fg::diff(s, x); });
   each(join<twice<floats>, types<pair<bf16, f32>, pair<f32, f64>>>{},
        [](const auto& grad, const auto& y) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/ops/normed_cumsum.hpp>
 #include <flaggems/ops/scan.hpp>
 
 #include <flaggems/registry/bind.hpp>
@@ -19,6 +20,7 @@ struct scan {
         FLAGGEMS_BIND(flaggems::cumsum_, arithmetic_types, "cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)"),
         FLAGGEMS_BIND_RESULT(flaggems::cumprod, numeric_types, line("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor").without_bool_results()),
         FLAGGEMS_BIND(flaggems::cumprod_, arithmetic_types, "cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)"),
+        FLAGGEMS_BIND(flaggems::normed_cumsum, floating_types, "flaggems::normed_cumsum(Tensor inp, int dim=-1) -> Tensor"),
         FLAGGEMS_BIND(flaggems::logcumsumexp, floating_types, "logcumsumexp(Tensor self, int dim) -> Tensor"),
         FLAGGEMS_BIND(flaggems::cummax, numeric_types, "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
         FLAGGEMS_BIND(flaggems::cummin, numeric_types, "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)"));
