@@ -58,7 +58,7 @@ struct arguments_along<V, kernels::int_sequence<Input...>, kernels::int_sequence
 /// What f gives, or no_value where it does not take A...
 struct no_value {};
 template <class F, class... A>
-constexpr auto value_given(const F&, row_arguments<A...>) {
+FLAGGEMS_HD constexpr auto value_given(const F&, row_arguments<A...>) {
   if constexpr (requires(const F& f, const A&... a) { f(a...); })
     return row_value<
         std::remove_cvref_t<decltype(std::declval<const F&>()(std::declval<const A&>()...))>>();
@@ -82,37 +82,37 @@ class checked_row {
   using along = typename arguments_along<V, Elements, Optional, X...>::type;
 
  public:
-  constexpr explicit checked_row(row_fault& found) : fault_(&found) {}
+  FLAGGEMS_HD constexpr explicit checked_row(row_fault& found) : fault_(&found) {}
 
-  constexpr C part() const { return C(1); }
-  constexpr i64 length() const { return 1; }
-  constexpr row_value<V> pivot() const { return {}; }
+  FLAGGEMS_HD constexpr C part() const { return C(1); }
+  FLAGGEMS_HD constexpr i64 length() const { return 1; }
+  FLAGGEMS_HD constexpr row_value<V> pivot() const { return {}; }
   template <class Terms>
-  constexpr auto reduce() const {
+  FLAGGEMS_HD constexpr auto reduce() const {
     if constexpr (M::pivot_kind == kernels::pivots::partial)
       return row_value<kernels::pivoted_sum<V>>();
     else
       return row_value<typename M::template state<V>>();
   }
   template <class F, class... X>
-  constexpr auto sum(const F& f, row_value<X>...) const {
+  FLAGGEMS_HD constexpr auto sum(const F& f, row_value<X>...) const {
     return summed(row_fault::sum, value_given(f, along<inputs, none, X...>()));
   }
   template <class F, class... X>
-  constexpr auto weighted_sum(const F& f, row_value<X>...) const {
+  FLAGGEMS_HD constexpr auto weighted_sum(const F& f, row_value<X>...) const {
     return summed(row_fault::weighted_sum, value_given(f, along<inputs, params, X...>()));
   }
   template <class F, class G>
-  constexpr row_value<V> update(const F& f, const G& g) const {
+  FLAGGEMS_HD constexpr row_value<V> update(const F& f, const G& g) const {
     summed(row_fault::update, value_given(f, along<inputs, none>()));
     return summed(row_fault::update, value_given(g, along<first, none>()));
   }
   template <class F, class... X>
-  constexpr auto each(const F& f, row_value<X>...) const {
+  FLAGGEMS_HD constexpr auto each(const F& f, row_value<X>...) const {
     return given(row_fault::each, value_given(f, row_arguments<X...>()));
   }
   template <int K, class F>
-  constexpr auto number(const F& f) const {
+  FLAGGEMS_HD constexpr auto number(const F& f) const {
     if constexpr (K < numbers) {
       using list = kernels::operands<Numbers...>;
       using T = std::remove_cvref_t<decltype(kernels::operand<K>(std::declval<list>()))>;
@@ -123,27 +123,27 @@ class checked_row {
     return row_value<V>();
   }
   template <int K>
-  constexpr row_value<V> at() const {
+  FLAGGEMS_HD constexpr row_value<V> at() const {
     if (K >= numbers) note(row_fault::index);
     return {};
   }
   template <int K, class F, class... X>
-  constexpr void store(const F& f, row_value<X>...) const {
+  FLAGGEMS_HD constexpr void store(const F& f, row_value<X>...) const {
     if (K >= Outputs) note(row_fault::index);
     using terms = std::conditional_t<Program::traits.has_updates, first, inputs>;
     summed(row_fault::store, value_given(f, along<terms, params, X...>()));
   }
   template <int K, class X>
-  constexpr void put(row_value<X>) const {
+  FLAGGEMS_HD constexpr void put(row_value<X>) const {
     if (K >= Results) note(row_fault::index);
   }
 
  private:
-  constexpr void note(row_fault what) const {
+  FLAGGEMS_HD constexpr void note(row_fault what) const {
     if (*fault_ == row_fault::none) *fault_ = what;
   }
   template <class R>
-  constexpr auto given(row_fault what, R result) const {
+  FLAGGEMS_HD constexpr auto given(row_fault what, R result) const {
     if constexpr (std::is_same_v<R, no_value>) {
       note(what);
       return row_value<V>();
@@ -153,16 +153,16 @@ class checked_row {
   }
   /// A sum of what a function gave: of numbers, or of several.
   template <class R>
-  constexpr row_value<V> summed(row_fault what, row_value<R>) const {
+  FLAGGEMS_HD constexpr row_value<V> summed(row_fault what, row_value<R>) const {
     if (!std::is_convertible_v<R, V>) note(what);
     return {};
   }
   template <class R, int Count>
-  constexpr row_value<kernels::sums<V, Count>> summed(row_fault,
-                                                      row_value<kernels::sums<R, Count>>) const {
+  FLAGGEMS_HD constexpr row_value<kernels::sums<V, Count>> summed(
+      row_fault, row_value<kernels::sums<R, Count>>) const {
     return {};
   }
-  constexpr row_value<V> summed(row_fault what, no_value) const {
+  FLAGGEMS_HD constexpr row_value<V> summed(row_fault what, no_value) const {
     note(what);
     return {};
   }
