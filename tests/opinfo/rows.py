@@ -369,6 +369,88 @@ def cache_samples(key_sizes, value_sizes):
     return samples
 
 
+def cached_latent(kv_c, k_pe, cache, slots):
+    cache = cache.clone()
+    for row, slot in zip(torch.cat((kv_c, k_pe), 1), slots.tolist()):
+        if slot >= 0:
+            cache[slot // cache.shape[1], slot % cache.shape[1]] = row
+    return cache
+
+
+def cached_latent_samples(dtype):
+    kv_c, k_pe, cache = (torch.randn(*sizes, dtype=dtype) for sizes in ((4, 6), (4, 2), (3, 4, 8)))
+    yield (kv_c, k_pe, cache, torch.tensor([7, -1, 0, 11]))
+    yield (kv_c, k_pe, cache, torch.tensor([2, 1]))
+
+
+# ---- experts, losses, shares
+
+
+def topk_softmax(weights, indices, places, gating, renormalize=False):
+    tokens, k = weights.shape
+    best = torch.softmax(gating if gating.dtype == torch.float64 else gating.float(), 1).topk(k, 1)
+    shares = best.values / best.values.sum(1, keepdim=True) if renormalize else best.values
+    at = torch.arange(tokens).unsqueeze(1) + torch.arange(k) * tokens
+    return shares.to(weights.dtype), best.indices.to(indices.dtype), at.to(places.dtype)
+
+
+def topk_softmax_samples(dtype):
+    for tokens, experts, k in ((5, 8, 2), (3, 4, 4), (0, 4, 2)):
+        # Shares that are far enough apart to be in one order in each dtype.
+        gating = torch.stack([torch.randperm(experts) for _ in range(tokens)]).to(dtype) if tokens else \
+            torch.empty(0, experts, dtype=dtype)
+        for renormalize, whole in ((False, torch.int64), (True, torch.int64), (True, torch.int32)):
+            outputs = (torch.empty(tokens, k), *(torch.empty(tokens, k, dtype=whole) for _ in range(2)))
+            yield (*outputs, gating, renormalize)
+
+
+def moe_sum_samples(dtype):
+    for tokens, experts, width in ((5, 2, 8), (1, 3, 7), (0, 2, 4)):
+        yield (of_sizes([tokens, experts, width], dtype), torch.empty(tokens, width, dtype=dtype))
+
+
+def nll_gradient(grad, x, target, weight=None, reduction=1, ignore_index=-100, _total=None):
+    how = ("none", "mean", "sum")[reduction]
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        # (nll_loss' kernel may be the judge's, without gradients.)
+        chosen = -x.gather(1, target.clamp_min(0).unsqueeze(1)).squeeze(1)
+        counted = (target != ignore_index).to(x.dtype)
+        if weight is not None:
+            counted = counted * weight[target.clamp_min(0)]
+        loss = chosen * counted
+        loss = loss if how == "none" else loss.sum() if how == "sum" else loss.sum() / counted.sum()
+    return torch.autograd.grad(loss, x, grad)[0]
+
+
+def nll_gradient_samples(dtype):
+    x, target = torch.randn(5, 4, dtype=dtype), torch.tensor([1, 3, 0, -100, 2])
+    weight = torch.rand(4, dtype=dtype) + 0.5
+    yield (torch.randn(5, dtype=dtype), x, target, None, 0)
+    yield (torch.randn(5, dtype=dtype), x, target, weight, 0)
+    yield (torch.randn((), dtype=dtype), x, target, weight, 2)
+
+
+def normed_cumsum(x, dim=-1):
+    kept = x if x.dtype == torch.float64 else x.float()
+    return (kept.cumsum(dim) / kept.sum(dim, keepdim=True)).to(x.dtype)
+
+
+def positive_operand(dtype):
+    for x in shapes(dtype):
+        yield (x.abs() + 0.5,)
+        yield (x.abs() + 0.5, 0)
+
+
+def rms_norm_gradients(dy, x, _inverse, _sizes, weight, eps=1e-5):
+    return rms_norm_backward(dy, x, None, None, weight, None)
+
+
+def rms_norm_gradients_samples(dtype):
+    for dy, x, sizes, rstd, weight, _ in rms_norm_backward_samples(dtype):
+        yield (dy, x, rstd, sizes, weight)
+
+
 # ---- attention that gives logarithms, or is of several sequences
 
 
@@ -538,6 +620,13 @@ ROWS = {
     "flaggems::rwkv_mm_sparsity": Row(lambda k, v: (k.unsqueeze(1) * v).sum(0), rwkv_sparse_samples),
     "flaggems::reshape_and_cache": Row(cached, cache_samples((3, 2, 2, 4, 4), (3, 2, 8, 4))),
     "flaggems::reshape_and_cache_flash": Row(cached_flash, cache_samples((3, 4, 2, 8), (3, 4, 2, 8))),
+    "flaggems::concat_and_cache_mla": Row(cached_latent, cached_latent_samples),
+    "flaggems::topk_softmax": Row(topk_softmax, topk_softmax_samples, (torch.float32, torch.bfloat16, torch.float16)),
+    "flaggems::moe_sum": Row(lambda x, _out: x.float().sum(1).to(x.dtype), moe_sum_samples,
+                             (torch.float32, torch.bfloat16, torch.float16)),
+    "flaggems::nll_loss_nd_backward": Row(nll_gradient, nll_gradient_samples, (torch.float32, torch.float64)),
+    "flaggems::normed_cumsum": Row(normed_cumsum, positive_operand),
+    "flaggems::rms_norm_backward": Row(rms_norm_gradients, rms_norm_gradients_samples),
     "_int_mm": Row(lambda a, b: a.int() @ b.int(), int_mm_samples, (torch.int8, torch.uint8)),
     "_scaled_mm": Row(scaled_mm, scaled_mm_samples, (torch.float32, torch.bfloat16, torch.float16)),
     "_add_relu.Tensor": Row(lambda x, y: (x + y).relu(), two_operands),

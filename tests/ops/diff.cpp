@@ -23,6 +23,7 @@ TYPED_TEST(differences, all) {
       expect_equal(values_of(fg::diff(s, x.in(), 1, 1, y.in(), y.in())),
                    {-6, 3, 5, 7, -9, -8, -2, 7, 0, 3});
       expect_equal(values_of(fg::diff(s, x.in(), 0)), x.values());
+      expect_equal(values_of(fg::diff(s, x.in(), 0, 1, y.in())), x.values());  // as ATen
       EXPECT_EQ(fg::diff(s, x.in(), 9).shape_of(), (shape{2, 0}));
     }
   });
