@@ -200,6 +200,55 @@ def batch_norm(a, x, scale, bias, mean, var):
     return ops.add(ops.mul(ops.sub(x, mean.reshape(channel)), scale.reshape(channel)), bias.reshape(channel))
 
 
+def padded(a, x, sizes, strides, dilations, value):
+    """x with its pads, for auto_pad as well; the pads."""
+    n = x.ndim - 2
+    pads = a.get("pads", [0] * 2 * n)
+    mode = a.get("auto_pad", b"NOTSET").decode()
+    if mode.startswith("SAME"):
+        reach = [(w - 1) * d + 1 for w, d in zip(sizes, dilations)]
+        both = [max((-(-s // t) - 1) * t + r - s, 0) for s, t, r in zip(x.shape[2:], strides, reach)]
+        before = [b // 2 if mode == "SAME_UPPER" else b - b // 2 for b in both]
+        pads = before + [b - f for b, f in zip(both, before)]
+    return ops.constant_pad_nd(x, [p for d in reversed(range(n)) for p in (pads[d], pads[n + d])], value), pads
+
+
+@node("AveragePool")
+def average_pool(a, x):
+    n, sizes = x.ndim - 2, list(a["kernel_shape"])
+    strides = list(a.get("strides", [1] * n))
+    if a.get("ceil_mode"):
+        raise NotHere("AveragePool with ceil_mode")
+    pool = getattr(ops, f"avg_pool{n}d")
+    wide, pads = padded(a, x, sizes, strides, [1] * n, 0)
+    means = pool(wide, sizes, strides, [0] * n)
+    if a.get("count_include_pad") or not any(pads):
+        return means
+    ones, _ = padded(a, ops.ones_like(x), sizes, strides, [1] * n, 0)
+    return ops.div(means, pool(ones, sizes, strides, [0] * n))
+
+
+@node("MaxPool")
+def max_pool(a, x):
+    n, sizes = x.ndim - 2, list(a["kernel_shape"])
+    strides, dilations = list(a.get("strides", [1] * n)), list(a.get("dilations", [1] * n))
+    if n == 1 or a.get("ceil_mode") or len(a["results"]) > 1:
+        raise NotHere("MaxPool of one dimension, with ceil_mode or with indices")
+    wide, _ = padded(a, x, sizes, strides, dilations, -numpy.inf)
+    return getattr(ops, f"max_pool{n}d_with_indices")(wide, sizes, strides, [0] * n, dilations)[0]
+
+
+@node("NegativeLogLikelihoodLoss")
+def nll_loss(a, x, target, weight=None):
+    how = {"none": 0, "mean": 1, "sum": 2}[a.get("reduction", b"mean").decode()]
+    target, ignored = target.astype("int64"), a.get("ignore_index", -100)
+    sizes = target.shape
+    if x.ndim == 2:
+        return ops.nll_loss_forward(x, target, weight, how, ignored)[0]
+    loss = ops.nll_loss2d_forward(x.reshape(*x.shape[:2], 1, -1), target.reshape(sizes[0], 1, -1), weight, how, ignored)[0]
+    return loss.reshape(sizes) if how == 0 else loss
+
+
 @node("SoftmaxCrossEntropyLoss")
 def cross_entropy(a, x, target, weight=None):
     how = {"none": 0, "mean": 1, "sum": 2}[a.get("reduction", b"mean").decode()]
@@ -388,15 +437,8 @@ def gemm(a, x, y, c=None):
 @node("Conv")
 def conv(a, x, weight, bias=None):
     n = x.ndim - 2
-    pads = a.get("pads", [0] * 2 * n)
     strides, dilations = list(a.get("strides", [1] * n)), list(a.get("dilations", [1] * n))
-    mode = a.get("auto_pad", b"NOTSET").decode()
-    if mode.startswith("SAME"):
-        reach = [(w - 1) * d + 1 for w, d in zip(weight.shape[2:], dilations)]
-        both = [max((-(-s // t) - 1) * t + r - s, 0) for s, t, r in zip(x.shape[2:], strides, reach)]
-        before = [b // 2 if mode == "SAME_UPPER" else b - b // 2 for b in both]
-        pads = before + [b - f for b, f in zip(both, before)]
-    x = ops.constant_pad_nd(x, [p for d in reversed(range(n)) for p in (pads[d], pads[n + d])], 0)
+    x, _ = padded(a, x, weight.shape[2:], strides, dilations, 0)
     return getattr(ops, f"conv{n}d")(x, weight, bias, strides, [0] * n, dilations, a.get("group", 1))
 
 
