@@ -658,6 +658,8 @@ ROWS = {
     "xlogy.Scalar_Other": Row(None, with_numbers((0.5,), (2,))),
     "xlogy.Scalar_Self": Row(None, numbers_before(1.5, 0)),
     **{f"{name}_window": Row(None, windows()) for name in ("bartlett", "blackman", "hamming", "hann")},
+    "hamming_window.periodic_alpha": Row(None, windows((True, 0.6), (False, 0.5))),
+    "hamming_window.periodic_alpha_beta": Row(None, windows((True, 0.6, 0.3),)),
     **{f"{name}_window.periodic": Row(None, windows((True,), (False,)))
        for name in ("bartlett", "blackman", "hamming", "hann")},
     **{f"__{name}__.{form}": Row(None, samples, WHOLE) for name in ("and", "or", "xor", "iand", "ior", "ixor")

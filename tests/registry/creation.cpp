@@ -120,6 +120,10 @@ TEST(registry_creation, of_sizes_and_sequences) {
   check("hann_window.periodic", {7, false}, [&] { return fg::hann_window(s, 7, false); });
   check("hamming_window", {7}, [&] { return fg::hamming_window(s, 7); });
   check("hamming_window.periodic", {7, false}, [&] { return fg::hamming_window(s, 7, false); });
+  check("hamming_window.periodic_alpha", {7, true, 0.6},
+        [&] { return fg::hamming_window(s, 7, true, 0.6); });
+  check("hamming_window.periodic_alpha_beta", {7, false, 0.6, 0.3},
+        [&] { return fg::hamming_window(s, 7, false, 0.6, 0.3); });
   check("blackman_window", {7}, [&] { return fg::blackman_window(s, 7); });
   check("blackman_window.periodic", {7, false}, [&] { return fg::blackman_window(s, 7, false); });
   check("bartlett_window", {7}, [&] { return fg::bartlett_window(s, 7); });
