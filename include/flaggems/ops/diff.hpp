@@ -19,9 +19,9 @@ namespace flaggems {
 
 /// x[i + 1] - x[i] along `dim`, n times, in a new tensor of x's dtype, which is smaller by n; of
 /// bool, whether neighbours differ. `prepend` and `append`, of x's sizes but along `dim`, are
-/// joined to x first, unless n is 0, which copies x. Raises invalid_argument for an x without dimensions or a negative n,
-/// out_of_range or shape_mismatch. aten::diff(Tensor self, int n=1, int dim=-1, Tensor?
-/// prepend=None, Tensor? append=None)
+/// joined to x first, unless n is 0, which copies x. Raises invalid_argument for an x without
+/// dimensions or a negative n, out_of_range or shape_mismatch. aten::diff(Tensor self, int n=1, int
+/// dim=-1, Tensor? prepend=None, Tensor? append=None)
 template <stream_like S, tensor_like X, optional_tensor Prepend = std::nullopt_t,
           optional_tensor Append = std::nullopt_t>
 [[nodiscard]] auto diff(const S& stream, const X& x, i64 n = 1, i64 dim = -1,
