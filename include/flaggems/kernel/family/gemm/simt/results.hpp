@@ -191,7 +191,7 @@ struct gemm_merge {
       C sums[count] = {};
       const auto add_all = [&](auto load) FLAGGEMS_LAMBDA {
         for (int p = 0; p < parts.count; p += ahead) {
-          vec<C, count> v[ahead];
+          vec<C, count> v[ahead] = {};  // without it, g++ 12 warns at -O1
           static_for<ahead>([&](auto e) FLAGGEMS_LAMBDA {
             if (p + e < parts.count) v[e] = load(from + (p + e) * step);
           });
