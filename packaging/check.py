@@ -30,6 +30,7 @@ def main():
         environment = {**os.environ, "CONAN_HOME": home}
         subprocess.run([*conan, "profile", "detect"], env=environment, check=True, capture_output=True)
         subprocess.run([*conan, "create", str(PACKAGING / "conan"), "-s", "compiler.cppstd=20",
+                        "-c", "tools.cmake.cmaketoolchain:generator=Ninja",
                         "-c", f"tools.cmake.cmake_layout:test_folder={home}/test"], env=environment, check=True)
     return 0
 
