@@ -107,6 +107,24 @@ class Enable(unittest.TestCase):
             torch.ones(3).to_sparse().sum()
         self.assertIn("another device", self.left["aten::exp"])
 
+    def test_elements_to_be_negated(self):
+        """The imaginary part of a conjugate has its sign in a bit of the tensor, not in memory."""
+        x = torch.randn(3, dtype=torch.complex64).conj().imag
+        self.assertTrue(x.is_neg())
+
+        def results():
+            return torch.exp(x), x.clone(), torch.empty(3).copy_(x), torch.add(torch.ones(3), x)
+
+        expected = results()
+        with flaggems.use_gems(log=self.log):
+            got = results()
+        for g, e in zip(got, expected):
+            torch.testing.assert_close(g, e)
+        self.assertIn("not in memory", self.left["aten::clone"])
+        for call in (lambda: flaggems.ops.exp(x), lambda: flaggems.ops.cat([x, x]), lambda: flaggems.ops.t(x)):
+            with self.assertRaisesRegex(ValueError, "negated or conjugated"):
+                call()
+
     def test_refusals(self):
         short, x = torch.empty(0), torch.randn(3)
         with flaggems.use_gems():
@@ -143,6 +161,13 @@ class Enable(unittest.TestCase):
         self.assertEqual(self.calls["mine"], 1)
         with self.assertRaisesRegex(ValueError, "no_such"):
             flaggems.register_op("no_such", silu)
+
+        @flaggems.register_op("aten::silu")
+        def wrong(x):
+            raise ValueError("mine")
+
+        with flaggems.use_gems(fallback=True), self.assertRaisesRegex(ValueError, "mine"):
+            nn.functional.silu(x)
 
 
 if __name__ == "__main__":

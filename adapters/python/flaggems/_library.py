@@ -33,8 +33,25 @@ def _is_array(value):
     return hasattr(getattr(value, "flags", None), "writeable")
 
 
+def _in_memory(tensor):
+    """PyTorch may keep in a bit of a tensor that its elements are to be negated or conjugated, of which DLPack says
+    nothing."""
+    if tensor.is_neg() or tensor.is_conj():
+        raise ValueError("expected a tensor with its elements in memory, got one that is still to be negated or "
+                         "conjugated (resolve_neg, resolve_conj) [invalid_argument]")
+    return tensor
+
+
+def _is_pytorchs(value):
+    return hasattr(value, "is_neg")
+
+
+def _tensor(value):
+    return _readable(value) if _is_array(value) else _in_memory(value) if _is_pytorchs(value) else value
+
+
 def _tensors(values):
-    return [v if v is None else tvm_ffi.from_dlpack(_readable(v) if _is_array(v) else v) for v in values]
+    return [v if v is None else tvm_ffi.from_dlpack(_tensor(v)) for v in values]
 
 
 def _conversion(schema, parameter, value):
@@ -53,6 +70,8 @@ def _conversion(schema, parameter, value):
                                  f"{parameter.name}, got a read-only array [invalid_argument]")
             return array
         return writable
+    if parameter.type == "Tensor" and _is_pytorchs(value):
+        return _in_memory
     if parameter.type in ("Tensor[]", "Tensor?[]"):
         return _tensors
     if parameter.type == "ScalarType" and isinstance(value, (str, type)):

@@ -66,8 +66,9 @@ def _tensors(values):
 
 
 def _is_ours(tensor):
+    """Whether its memory has the elements: not where PyTorch keeps that they are to be conjugated or negated."""
     return (tensor.device.type == "cpu" and tensor.layout is torch.strided and
-            type(tensor) in (torch.Tensor, torch.nn.Parameter))
+            type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_conj() and not tensor.is_neg())
 
 
 # What says where a new tensor is to be, and that it is an ordinary one.
@@ -90,20 +91,24 @@ def _category(dtype):
     return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 0 if dtype is torch.bool else 1
 
 
+# Of Python's numbers, by the category of their type.
+_WIDEST = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
+
+
 def _as_tensors(values, places):
-    """Numbers in the place of tensors, of which PyTorch makes Python's, as 0-dim tensors again: with 64 bits, or where
-    these would decide the dtype of the result with the one that PyTorch says."""
-    numbers = [k for k in places if k < len(values) and isinstance(values[k], (bool, int, float, complex))]
+    """Numbers in the place of tensors, of which PyTorch makes Python's, as 0-dim tensors again: of the widest dtype, or
+    where that would decide the dtype of the result of the one that PyTorch says."""
+    numbers = [k for k in places if k < len(values) and type(values[k]) in _WIDEST]
     if not numbers:
         return values
     tensors = [v for v in values if isinstance(v, torch.Tensor)]
     highest = max((_category(t.dtype) for t in tensors if t.dim()), default=-1)
     values = list(values)
     for k in numbers:
-        number = values[k]
-        values[k] = torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None)
-        if tensors and _category(values[k].dtype) > highest:
-            values[k] = values[k].to(torch.result_type(tensors[0], number))
+        dtype = _WIDEST[type(values[k])]
+        if tensors and _category(dtype) > highest:
+            dtype = torch.result_type(tensors[0], values[k])
+        values[k] = torch.tensor(values[k], dtype=dtype)
     return values
 
 
@@ -115,18 +120,19 @@ class _Kernel:
         self.tensors = [k for k, a in enumerate(_schema_of(key).arguments) if str(a.type) == "Tensor"]
         self.name, self.function = f"aten::{key}", function
         self.theirs = getattr(getattr(torch.ops.aten, name), overload or "default")
-        self.fallback, self.log, self.warned = fallback, log, False
+        self.fallback, self.log, self.warned = fallback and key not in _own, log, False
 
     def __call__(self, keys, *args, **kwargs):
         options = _taken_options(kwargs)
         if options is None or not all(map(_is_ours, _tensors((*args, *options.values())))):
-            return self.leave(keys, args, kwargs, "tensors of another device, layout or class")
+            return self.leave(keys, args, kwargs, "tensors of another device, layout or class, or elements that are not in memory")
         try:
             made = self.function(*_as_tensors(args, self.tensors), **options)
-        except (MemoryError, OSError):
+        except MemoryError:
             raise
         except Exception as problem:
-            # Nothing is written before an operator raises.
+            # Nothing is written before an operator of ours raises. (A user's own function may have written: its errors are
+            # the caller's.)
             if not self.fallback:
                 # Of a TypeError PyTorch says only that its operator does not take the types.
                 if isinstance(problem, TypeError):
@@ -208,8 +214,9 @@ def enable(exclude=(), *, fallback=False, log=None):
     """Puts all operators but those of `exclude` before ATen's, in the place of those in force.
 
     Names are "add", with all its overloads, or "add.Tensor". What an operator does not take (a dtype, an output to be
-    resized) raises; with `fallback` it is ATen's, with a warning at the first time. Tensors of other devices and layouts
-    and of subclasses are ATen's. `log(name, arguments, why)` is called of each call; `why` is None where ours ran.
+    resized) raises; with `fallback` it is ATen's, with a warning at the first time. Tensors of other devices and layouts, of
+    subclasses, and those that PyTorch has still to conjugate or negate are ATen's. `log(name, arguments, why)` is called of
+    each call; `why` is None where ours ran. No other thread may be in a call of ATen's meanwhile.
     """
     _replace(None, tuple(exclude), fallback, log)
 
@@ -246,7 +253,7 @@ def left_out():
 
 def register_op(name, function=None):
     """The user's function(*arguments of the schema) for ATen's operator `name`, from the next enabling on; a decorator
-    without `function`. It gets tensors of the CPU, below autograd."""
+    without `function`. It gets tensors of the CPU, below autograd; what it raises is never left to ATen."""
     if function is None:
         return lambda f: register_op(name, f)
     key = _key_of(name)
