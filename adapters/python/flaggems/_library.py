@@ -34,8 +34,7 @@ def _is_array(value):
 
 
 def _in_memory(tensor):
-    """PyTorch may keep in a bit of a tensor that its elements are to be negated or conjugated, of which DLPack says
-    nothing."""
+    """PyTorch may keep in a bit of a tensor that its elements are to be negated or conjugated. DLPack has no such bit."""
     if tensor.is_neg() or tensor.is_conj():
         raise ValueError("expected a tensor with its elements in memory, got one that is still to be negated or "
                          "conjugated (resolve_neg, resolve_conj) [invalid_argument]")

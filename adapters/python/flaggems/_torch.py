@@ -96,8 +96,8 @@ _WIDEST = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: to
 
 
 def _as_tensors(values, places):
-    """Numbers in the place of tensors, of which PyTorch makes Python's, as 0-dim tensors again: of the widest dtype, or
-    where that would decide the dtype of the result of the one that PyTorch says."""
+    """PyTorch gives numbers as Python's where the schema has tensors; here they are 0-dim tensors again. Their dtype is the
+    widest, or PyTorch's for the result where the widest would decide it."""
     numbers = [k for k in places if k < len(values) and type(values[k]) in _WIDEST]
     if not numbers:
         return values

@@ -122,19 +122,13 @@ struct ascend : detail::vector_core_device<ascend, detail::acl> {
     return p;
   }
 
-  // ---- streams and events
-  using stream_handle = void*;
+  // ---- streams and events: more of them in the base
   static stream_handle create_stream(int /*priority*/) {
     current_device();
     stream_handle s = nullptr;
     call("stream", library().create_stream, &s);
     return s;
   }
-  static void destroy_stream(stream_handle s) noexcept {
-    library().synchronize.call(s);  // it may have work, which destroying would drop
-    library().destroy_stream.call(s);
-  }
-  static void synchronize(stream_handle s) { call("synchronize", library().synchronize, s); }
   static bool query(stream_handle s) {
     int status = 0;
     call("query", library().query, s, &status);
@@ -142,37 +136,16 @@ struct ascend : detail::vector_core_device<ascend, detail::acl> {
   }
   static stream_handle default_stream() noexcept { return nullptr; }
 
-  using event_handle = detail::recorded_event*;
   static event_handle create_event() {
     current_device();
     void* native = nullptr;
     call("event", library().create_event, &native, detail::acl::event_flags);
     return new detail::recorded_event{native};
   }
-  static void destroy_event(event_handle e) noexcept {
-    library().destroy_event.call(e->native);
-    delete e;
-  }
-  static void record(event_handle e, stream_handle s) {
-    call("record", library().record, e->native, s);
-    e->recorded.store(true);
-  }
-  static void wait(stream_handle s, event_handle e) {
-    if (e->recorded.load()) call("wait", library().wait, s, e->native);
-  }
-  static void synchronize_event(event_handle e) {
-    if (e->recorded.load()) call("synchronize", library().synchronize_event, e->native);
-  }
   static bool query_event(event_handle e) {
     int status = detail::acl::event_complete;
     if (e->recorded.load()) call("query", library().query_event, e->native, &status);
     return status == detail::acl::event_complete;
-  }
-  static double elapsed_ms(event_handle from, event_handle to) {
-    require_recorded(from, to);
-    float ms = 0;
-    call("elapsed_ms", library().elapsed, &ms, from->native, to->native);
-    return static_cast<double>(ms);
   }
 
   // ---- memory
@@ -202,7 +175,6 @@ struct ascend : detail::vector_core_device<ascend, detail::acl> {
     current_device();
     return allocated("pinned", library().allocate_pinned, static_cast<std::size_t>(bytes));
   }
-  static void deallocate_pinned(void* data) noexcept { library().deallocate_pinned.call(data); }
 
   // ---- modules
   using module_handle = void*;

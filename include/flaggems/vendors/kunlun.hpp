@@ -77,43 +77,22 @@ struct kunlun : detail::vector_core_device<kunlun, detail::xre> {
     return p;
   }
 
-  // ---- streams and events
-  using stream_handle = void*;
+  // ---- streams and events: more of them in the base
   static stream_handle create_stream(int /*priority*/) {
     stream_handle s = nullptr;
     call("stream", library().create_stream, &s);
     return s;
   }
-  static void destroy_stream(stream_handle s) noexcept {
-    library().synchronize.call(s);  // it may have work, which destroying would drop
-    library().destroy_stream.call(s);
-  }
-  static void synchronize(stream_handle s) { call("synchronize", library().synchronize, s); }
   static bool query(stream_handle s) {
     call("query", library().synchronize, s);
     return true;
   }
   static stream_handle default_stream() noexcept { return nullptr; }
 
-  using event_handle = detail::recorded_event*;
   static event_handle create_event() {
     void* native = nullptr;
     call("event", library().create_event, &native);
     return new detail::recorded_event{native};
-  }
-  static void destroy_event(event_handle e) noexcept {
-    library().destroy_event.call(e->native);
-    delete e;
-  }
-  static void record(event_handle e, stream_handle s) {
-    call("record", library().record, e->native, s);
-    e->recorded.store(true);
-  }
-  static void wait(stream_handle s, event_handle e) {
-    if (e->recorded.load()) call("wait", library().wait, s, e->native);
-  }
-  static void synchronize_event(event_handle e) {
-    if (e->recorded.load()) call("synchronize", library().synchronize_event, e->native);
   }
   static bool query_event(event_handle e) {
     synchronize_event(e);
@@ -161,7 +140,6 @@ struct kunlun : detail::vector_core_device<kunlun, detail::xre> {
   static void* allocate_pinned(i64 bytes) {
     return allocated("pinned", library().allocate_pinned, bytes, 0U);
   }
-  static void deallocate_pinned(void* data) noexcept { library().deallocate_pinned.call(data); }
 
   /// Queues a kernel for a grid of `tiles`, for implementations of your own, on as many clusters as
   /// there are tiles and at most all; kernels stride over the tiles. Each argument has 4 or 8

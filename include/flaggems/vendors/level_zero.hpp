@@ -24,16 +24,7 @@ struct level_zero : detail::simt_policies<32>,
   static constexpr int torch_device_type = 12;   // c10::DeviceType::XPU
   static constexpr int dlpack_device_type = 14;  // kDLOneAPI
 
-  // ---- discovery
-  static int device_count() noexcept { return driver().device_count(); }
-  static detail::text unavailable_reason() {
-    return device_count() > 0 ? detail::text() : driver().reason();
-  }
-  static int current_device() noexcept { return current(); }
-  static void set_device(int index) {
-    require("set_device", index);
-    current() = index;
-  }
+  // ---- discovery: more of it in the base
   static device_properties properties(int index) {
     const char* const op = "properties";
     require(op, index);
@@ -193,17 +184,9 @@ struct level_zero : detail::simt_policies<32>,
     return detail::level_zero_driver::get();
   }
   static const detail::level_zero_functions& calls() noexcept { return driver().functions(); }
-  static int& current() noexcept {
-    thread_local int index = 0;
-    return index;
-  }
-  static void require(const char* op, int index) {
-    if (index < 0 || index >= device_count()) [[unlikely]]
-      detail::raise_no_device<level_zero>(op, index);
-  }
   static detail::level_zero_device& device(const char* op) {
-    require(op, current());
-    return detail::level_zero_device::of(op, current());
+    require(op, current_device());
+    return detail::level_zero_device::of(op, current_device());
   }
   static detail::level_zero_mark* mark_of(event_handle e) noexcept {
     const detail::pool_lock lock(e->mutex);

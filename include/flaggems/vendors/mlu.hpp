@@ -73,19 +73,13 @@ struct mlu : detail::vector_core_device<mlu, detail::cndrv> {
     return p;
   }
 
-  // ---- streams and events
-  using stream_handle = void*;
+  // ---- streams and events: more of them in the base
   static stream_handle create_stream(int /*priority*/) {
     current_device();
     stream_handle queue = nullptr;
-    call("stream", library().create_queue, &queue, 0U);
+    call("stream", library().create_stream, &queue, 0U);
     return queue;
   }
-  static void destroy_stream(stream_handle s) noexcept {
-    library().synchronize.call(s);  // it may have work, which destroying would drop
-    library().destroy_queue.call(s);
-  }
-  static void synchronize(stream_handle s) { call("synchronize", library().synchronize, s); }
   static bool query(stream_handle s) { return is_done("query", library().query, s); }
   /// One of ours a device: which queue a null handle is nobody says.
   static stream_handle default_stream() {
@@ -99,35 +93,14 @@ struct mlu : detail::vector_core_device<mlu, detail::cndrv> {
     return expected;
   }
 
-  using event_handle = detail::recorded_event*;
   static event_handle create_event() {
     current_device();
     void* native = nullptr;
-    call("event", library().create_notifier, &native, 0U);
+    call("event", library().create_event, &native, 0U);
     return new detail::recorded_event{native};
   }
-  static void destroy_event(event_handle e) noexcept {
-    library().destroy_notifier.call(e->native);
-    delete e;
-  }
-  static void record(event_handle e, stream_handle s) {
-    call("record", library().place, e->native, s);
-    e->recorded.store(true);
-  }
-  static void wait(stream_handle s, event_handle e) {
-    if (e->recorded.load()) call("wait", library().wait, s, e->native);
-  }
-  static void synchronize_event(event_handle e) {
-    if (e->recorded.load()) call("synchronize", library().wait_notifier, e->native);
-  }
   static bool query_event(event_handle e) {
-    return !e->recorded.load() || is_done("query", library().query_notifier, e->native);
-  }
-  static double elapsed_ms(event_handle from, event_handle to) {
-    require_recorded(from, to);
-    float ms = 0;
-    call("elapsed_ms", library().elapsed, &ms, from->native, to->native);
-    return static_cast<double>(ms);
+    return !e->recorded.load() || is_done("query", library().query_event, e->native);
   }
 
   // ---- memory
@@ -158,7 +131,6 @@ struct mlu : detail::vector_core_device<mlu, detail::cndrv> {
     current_device();
     return allocated("pinned", library().allocate_pinned, bytes);
   }
-  static void deallocate_pinned(void* data) noexcept { library().deallocate_pinned.call(data); }
 
   // ---- modules: fat binaries of BANG C
   using module_handle = void*;

@@ -64,16 +64,7 @@ struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail:
   static constexpr int torch_device_type = 20;  // c10::DeviceType::PrivateUse1
   static constexpr int dlpack_device_type = 4;  // kDLOpenCL
 
-  // ---- discovery
-  static int device_count() noexcept { return driver().device_count(); }
-  static detail::text unavailable_reason() {
-    return device_count() > 0 ? detail::text() : driver().reason();
-  }
-  static int current_device() noexcept { return current(); }
-  static void set_device(int index) {
-    require("set_device", index);
-    current() = index;
-  }
+  // ---- discovery: more of it in the base
   static device_properties properties(int index) {
     require("properties", index);
     const detail::opencl_device& d = detail::opencl_device::of("properties", index);
@@ -222,17 +213,9 @@ struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail:
  private:
   static const detail::opencl_driver& driver() noexcept { return detail::opencl_driver::get(); }
   static const detail::opencl_functions& calls() noexcept { return driver().functions(); }
-  static int& current() noexcept {
-    thread_local int index = 0;
-    return index;
-  }
-  static void require(const char* op, int index) {
-    if (index < 0 || index >= device_count()) [[unlikely]]
-      detail::raise_no_device<opencl>(op, index);
-  }
   static detail::opencl_device& device(const char* op) {
-    require(op, current());
-    return detail::opencl_device::of(op, current());
+    require(op, current_device());
+    return detail::opencl_device::of(op, current_device());
   }
   // Begins what was queued, which others may wait for.
   static void submit(stream_handle s) {

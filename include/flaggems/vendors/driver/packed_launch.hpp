@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches of kernels that clang compiles as OpenCL's language, whose arguments are one pack of
-// words (kernel/block/simt/entry.hpp): what OpenCL and Level Zero share.
+// What OpenCL and Level Zero share: a current device of each thread, which their drivers do not
+// keep, and launches of kernels that clang compiles as OpenCL's language, whose arguments are one
+// pack of words (kernel/block/simt/entry.hpp).
 #pragma once
 
 #include <flaggems/device/memory_pool.hpp>
@@ -15,7 +16,7 @@ namespace flaggems::detail {
 struct packed_kernel {
   atomic<void*> native{nullptr};
   pool_mutex arguments;  // a kernel has one set of them, which a launch takes
-  u64 known_memory = 0;  // OpenCL: of which its driver was told
+  u64 known_memory = 0;  // OpenCL: what its driver was told of
   int max_threads = 0;
 };
 
@@ -35,10 +36,21 @@ struct packed_shape {
 };
 
 /// For `Device` to derive from, over the compiler of `Api`. The device has, for this class:
-/// `limits(op, index)`, `make_kernel(op, index, image, max_threads)`, `placed(op, index, stream,
-/// words, bytes)`, whose member `data()` is where a kernel reads them, and `enqueue`.
+/// `driver()`, with `device_count()` and `reason()`, `limits(op, index)`, `make_kernel(op, index,
+/// image, max_threads)`, `placed(op, index, stream, words, bytes)`, whose member `data()` is where
+/// a kernel reads them, and `enqueue`.
 template <class Device, class Api>
 struct packed_launch {
+  static int device_count() noexcept { return Device::driver().device_count(); }
+  static text unavailable_reason() {
+    return device_count() > 0 ? text() : Device::driver().reason();
+  }
+  static int current_device() noexcept { return current(); }
+  static void set_device(int index) {
+    require("set_device", index);
+    current() = index;
+  }
+
   template <class Kernel, class Stream, class... Args>
   static void launch(Stream s, const launch_config& config, const Args&... args) {
     launch_on<Kernel>(Device::current_device(), s, config, args...);
@@ -57,7 +69,17 @@ struct packed_launch {
     return loaded<Kernel, Args...>(index, config.op).max_threads;
   }
 
+ protected:
+  static void require(const char* op, int index) {
+    if (index < 0 || index >= device_count()) [[unlikely]]
+      raise_no_device<Device>(op, index);
+  }
+
  private:
+  static int& current() noexcept {
+    thread_local int index = 0;
+    return index;
+  }
   template <class Kernel, class... Args>
   FLAGGEMS_HOST_INLINE static packed_kernel& loaded(int index, const char* op) {
     static packed_kernel kernels[max_devices];

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What chips of cores with local memory share, whose runtimes are no dialects of CUDA: events that
-// know whether they were recorded, checked calls, and the launch that has no form of kernels yet.
+// What chips of cores with local memory share, whose runtimes are no dialects of CUDA: streams,
+// events that know whether they were recorded, checked calls, and the launch that has no form of
+// kernels yet.
 #pragma once
 
 #include <flaggems/detail/dynamic_library.hpp>
@@ -18,8 +19,8 @@ struct recorded_event {
   atomic<bool> recorded{false};
 };
 
-/// For `Device` to derive from, over the opened `Library`: `get()`, `devices`, `reason`, and
-/// `no_memory(result)`, whether memory is exhausted.
+/// For `Device` to derive from, over the opened `Library`: `get()`, `devices`, `reason`,
+/// `no_memory(result)`, whether memory is exhausted, and the functions that are called below.
 template <class Device, class Library>
 struct vector_core_device {
   static constexpr int torch_device_type = 20;   // c10::DeviceType::PrivateUse1
@@ -27,6 +28,37 @@ struct vector_core_device {
 
   static int device_count() noexcept { return Library::get().devices; }
   static text unavailable_reason() { return Library::get().reason; }
+
+  using stream_handle = void*;
+  static void destroy_stream(stream_handle s) noexcept {
+    library().synchronize.call(s);  // it may have work, which destroying would drop
+    library().destroy_stream.call(s);
+  }
+  static void synchronize(stream_handle s) { call("synchronize", library().synchronize, s); }
+
+  using event_handle = recorded_event*;
+  static void destroy_event(event_handle e) noexcept {
+    library().destroy_event.call(e->native);
+    delete e;
+  }
+  static void record(event_handle e, stream_handle s) {
+    call("record", library().record, e->native, s);
+    e->recorded.store(true);
+  }
+  static void wait(stream_handle s, event_handle e) {
+    if (e->recorded.load()) call("wait", library().wait, s, e->native);
+  }
+  static void synchronize_event(event_handle e) {
+    if (e->recorded.load()) call("synchronize", library().synchronize_event, e->native);
+  }
+  static double elapsed_ms(event_handle from, event_handle to) {
+    require_recorded(from, to);
+    float ms = 0;
+    call("elapsed_ms", library().elapsed, &ms, from->native, to->native);
+    return static_cast<double>(ms);
+  }
+
+  static void deallocate_pinned(void* data) noexcept { library().deallocate_pinned.call(data); }
 
   template <class Kernel, class Stream, class... Args>
   static void launch(Stream, const launch_config&, const Args&...) {

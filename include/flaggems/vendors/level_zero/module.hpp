@@ -73,7 +73,7 @@ class level_zero_module {
     const pool_lock lock(mutex_);
     level_zero_call(op, f.zeKernelCreate, native_, &description, &made);
     kernels_.push_back(made);
-    // Arguments hold pointers in structs, of which the driver is told nothing else.
+    // Arguments hold pointers in structs, where the driver does not see them.
     level_zero_call(op, f.zeKernelSetIndirectAccess, made, ze::access_all);
     return made;
   }

@@ -237,7 +237,7 @@ struct level_zero_device {
   int compute_units = 1, max_threads = 1;
   i64 local_memory = 0, max_grid = 1;
   u64 tick_ns = 1;
-  u32 clock_bits = 64;  // of which the time has so many
+  u32 clock_bits = 64;  // that a time has
   level_zero_queue queue;
 
   static level_zero_device& of(const char* op, int index) {

@@ -37,16 +37,16 @@ struct cndrv {
   function<int(void* to, u64 from, u64 bytes, void* queue)> copy_to_host{"cnMemcpyDtoHAsync_V2"};
   function<int(u64 to, u64 from, u64 bytes, void* queue)> copy_on_device{"cnMemcpyDtoDAsync"};
   function<int(u64 to, unsigned char byte, u64 count, void* queue)> fill{"cnMemsetD8Async"};
-  function<int(void** queue, unsigned flags)> create_queue{"cnCreateQueue"};
-  function<int(void* queue)> destroy_queue{"cnDestroyQueue"};
+  function<int(void** queue, unsigned flags)> create_stream{"cnCreateQueue"};
+  function<int(void* queue)> destroy_stream{"cnDestroyQueue"};
   function<int(void* queue)> synchronize{"cnQueueSync"};
   function<int(void* queue)> query{"cnQueryQueue"};
   function<int(void* queue, void* notifier)> wait{"cnQueueWaitNotifier"};
-  function<int(void** notifier, unsigned flags)> create_notifier{"cnCreateNotifier"};
-  function<int(void* notifier)> destroy_notifier{"cnDestroyNotifier"};
-  function<int(void* notifier, void* queue)> place{"cnPlaceNotifier"};
-  function<int(void* notifier)> wait_notifier{"cnWaitNotifier"};
-  function<int(void* notifier)> query_notifier{"cnQueryNotifier"};
+  function<int(void** notifier, unsigned flags)> create_event{"cnCreateNotifier"};
+  function<int(void* notifier)> destroy_event{"cnDestroyNotifier"};
+  function<int(void* notifier, void* queue)> record{"cnPlaceNotifier"};
+  function<int(void* notifier)> synchronize_event{"cnWaitNotifier"};
+  function<int(void* notifier)> query_event{"cnQueryNotifier"};
   function<int(float* ms, void* from, void* to)> elapsed{"cnNotifierElapsedTime"};
   function<int(const void* image, void** module)> load_module{"cnModuleLoadFatBinary"};
   function<int(void* module)> unload_module{"cnModuleUnload"};
@@ -79,9 +79,9 @@ struct cndrv {
     if (!bind(init, error_name, error_string, device_count, device_get, device_name,
               device_attribute, context_retain, context_set, context_get, context_device,
               memory_info, allocate, deallocate, allocate_pinned, deallocate_pinned, copy_to_device,
-              copy_to_host, copy_on_device, fill, create_queue, destroy_queue, synchronize, query,
-              wait, create_notifier, destroy_notifier, place, wait_notifier, query_notifier,
-              elapsed, load_module, unload_module, find_kernel, invoke)) {
+              copy_to_host, copy_on_device, fill, create_stream, destroy_stream, synchronize, query,
+              wait, create_event, destroy_event, record, synchronize_event, query_event, elapsed,
+              load_module, unload_module, find_kernel, invoke)) {
       reason = library_.reason();
       return;
     }

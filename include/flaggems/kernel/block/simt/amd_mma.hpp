@@ -92,8 +92,8 @@ struct amd_vector {
 #if FLAGGEMS_HIP_MFMA
 
 struct amd_mfma {
-  /// c += a * b of 16 x 16 results and 32 bytes of terms, of which a lane has 8 of each. (Of
-  /// elements of which an instruction takes fewer, terms go in another order, for both alike.)
+  /// c += a * b of 16 x 16 results and 32 bytes of terms; a lane has 8 bytes of each operand.
+  /// (Where an instruction takes fewer, the terms of both operands go in the same other order.)
   template <class T>
   FLAGGEMS_INLINE static void multiply(mma_sum<T>* c, const u32* a, const u32* b) {
     using sums =

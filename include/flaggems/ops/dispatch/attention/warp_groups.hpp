@@ -112,8 +112,8 @@ template <std::size_t Count>
   return found;
 }
 
-/// Runs start<Tile>(least_tiles), of which the result is returned, for the chosen tile of a
-/// device's list; false if there is none.
+/// The result of start<Tile>(least_tiles) for the chosen tile of a device's list; false if there is
+/// no such tile.
 template <class Device, bool is_masked, class Start>
 bool by_attention_tile(std::size_t chosen, const Start& start) {
   static constexpr const auto& tiles = tuning<families::attention, Device>::warp_group_tiles;

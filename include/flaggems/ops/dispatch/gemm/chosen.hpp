@@ -65,7 +65,7 @@ auto with_chosen(const kernels::node<R, F, A, B, D>& e, const Next& next) {
   });
 }
 
-/// next(bias), of which an epilogue is without choices, for results of T.
+/// next(bias), whose epilogue has no choices left, for results of T.
 template <class T, class Bias, class Next>
 auto with_chosen_bias(const Bias& bias, const Next& next) {
   return next(bias);

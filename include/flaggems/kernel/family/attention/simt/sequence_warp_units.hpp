@@ -18,7 +18,7 @@ struct alignas(16) sequence_tile_plan {
 };
 
 /// Finds the tiles of all sequences, of so many positions each, and orders them by the keys that
-/// they see. What is left of `count` tiles becomes none.
+/// they see. The rest of the `count` tiles get no queries.
 struct sequence_planning {
   static constexpr int max_threads = 128;
 
