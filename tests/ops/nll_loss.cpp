@@ -138,6 +138,18 @@ TEST(nll_loss, refuses_bad_arguments) {
                                       total.in()),
                 shape_mismatch, "nll_loss_backward");
   EXPECT_TRUE(out.untouched() && total.untouched());
+  // The gradient is written before others are read.
+  test_tensor<f32> both({2, 3}), three({3});
+  const auto back = [&](const auto& grad, const auto& whole) {
+    fg::nll_loss_backward(s, grad, x.in(), right.in(), std::nullopt, i64{1}, -100, whole,
+                          both.view());
+  };
+  EXPECT_RAISES(back(total.in(), three.in()), shape_mismatch, "nll_loss_backward");
+  EXPECT_RAISES(back(both.in().select(0, 0).select(0, 0), total.in()), overlap,
+                "nll_loss_backward");
+  EXPECT_RAISES(back(total.in(), both.in().select(0, 1).select(0, 2)), overlap,
+                "nll_loss_backward");
+  EXPECT_TRUE(both.untouched());
 }
 #endif
 

@@ -5,6 +5,7 @@
 #include <support/moves.hpp>
 
 #include <array>
+#include <limits>
 
 namespace flaggems_test {
 namespace {
@@ -200,6 +201,13 @@ TYPED_TEST(pools, without_a_batch_and_empty) {
   expect_equal(values_of(most.values), {7, 8});
   expect_equal(values_of(most.indices), {6, 7});
   EXPECT_EQ(fg::avg_pool1d(s, empty.in(), {2}).shape_of(), (shape{0, 1, 2}));
+  // Steps beyond all elements; a window whose elements are all padding.
+  const i64 most_step = std::numeric_limits<i64>::max();
+  expect_equal(values_of(fg::avg_pool1d(s, x.in(), {3}, {most_step}, {0}, true)), {2, 6});
+  test_tensor<f32, D> point({1, 1, 1}, layout::contiguous, {3});
+  const auto outside = fg::max_pool2d_with_indices(s, point.in(), {1, 2}, {1}, {0, 2}, {1, 4});
+  expect_equal(values_of(outside.values), {-std::numeric_limits<f64>::infinity()});
+  expect_equal(values_of(outside.indices), {-1});
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

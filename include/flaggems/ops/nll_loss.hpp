@@ -106,7 +106,7 @@ struct nll_call {
     with_weights(at, [&](const auto& weights) {
       const auto share = neg(cast<C>(grad)) * weights;
       if (how == reduction::mean)
-        assign(stream, own, cast<T>(where(ignored(), C(0), share / cast<C>(total))), op);
+        assign(stream, own, cast<T>(where(ignored(), C(0), share / cast<C>(total.squeeze()))), op);
       else
         assign(stream, own, cast<T>(where(ignored(), C(0), share)), op);
     });
@@ -139,11 +139,14 @@ void check_nll_output(const Call& call, const shape& sizes, const Out& out) {
   check_output_sizes(call.op, sizes, out);
   check_separate(call.op, out, call.x, call.target, call.weight);
 }
-template <class Call, class G>
-void check_nll_gradient(const Call& call, const G& grad) {
+/// Raises unless a gradient has the sizes of the loss and the weights' sum is one number.
+template <class Call, class G, class Total>
+void check_nll_gradient(const Call& call, const G& grad, const Total& total) {
   const shape sizes = call.how == reduction::none ? call.losses : shape();
   if (!same_sizes(grad.sizes(), sizes)) [[unlikely]]
     raise_other_sizes(call.op, sizes, grad.sizes());
+  if (total.numel() != 1) [[unlikely]]
+    raise(errc::shape_mismatch, call.op, "a total_weight of one element", to_string(total.sizes()));
 }
 
 }  // namespace detail
@@ -202,8 +205,10 @@ FLAGGEMS_NLL_FORWARD(nll_loss2d_forward, 2)
     same_device<S, G, X, Target, W, Total, Out>();                                                 \
     const auto call =                                                                              \
         detail::nll_of(#name, stream, x, target, weight, reduced, ignore_index, dims);             \
-    detail::check_nll_gradient(call, as_view(grad_output));                                        \
+    detail::check_nll_gradient(call, as_view(grad_output), as_view(total_weight));                 \
     detail::check_nll_output(call, call.x.shape_of(), as_view(grad_input));                        \
+    detail::check_separate(call.op, as_view(grad_input), as_view(grad_output),                     \
+                           as_view(total_weight));                                                 \
     call.backward(as_view(grad_output), as_view(total_weight), as_view(grad_input));               \
   }                                                                                                \
   template <stream_like S, tensor_like G, tensor_like X, tensor_like Target, optional_tensor W,    \
@@ -216,10 +221,10 @@ FLAGGEMS_NLL_FORWARD(nll_loss2d_forward, 2)
     return out;                                                                                    \
   }
 
-/// The gradient of nll_loss_forward, which gave total_weight: -weight[t] grad_output at the target,
-/// divided by total_weight for a mean, 0 elsewhere. aten::nll_loss_backward(Tensor grad_output,
-/// Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor
-/// total_weight)
+/// The gradient of nll_loss_forward, which gave total_weight, one element: -weight[t] grad_output
+/// at the target, divided by total_weight for a mean, 0 elsewhere. grad_input shares no memory with
+/// the others. Raises as nll_loss_forward. aten::nll_loss_backward(Tensor grad_output, Tensor self,
+/// Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight)
 FLAGGEMS_NLL_BACKWARD(nll_loss_backward, 1)
 /// The gradient of nll_loss2d_forward. aten::nll_loss2d_backward(Tensor grad_output, Tensor self,
 /// Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight)
@@ -257,16 +262,17 @@ template <stream_like S, tensor_like G, tensor_like X, tensor_like Target,
   using D = device_of<S>;
   same_device<S, G, X, Target, W, Total>();
   const auto call = detail::nll_of(op, stream, x, target, weight, reduced, ignore_index, 0);
-  detail::check_nll_gradient(call, as_view(grad_output));
-  auto out = empty<T>(stream, call.x.shape_of(), op);
-  if (const auto total = detail::optional_view<T, D>(total_weight)) {
-    call.backward(as_view(grad_output), *total, out.view());
-  } else {
+  tensor<T, D> counted;
+  auto total = detail::optional_view<T, D>(total_weight);
+  if (!total) {
     auto loss = empty<T>(stream, call.how == reduction::none ? call.losses : shape(), op);
-    auto counted = empty<T>(stream, {}, op);
+    counted = empty<T>(stream, {}, op);
     call.forward(loss.view(), counted.view());
-    call.backward(as_view(grad_output), std::as_const(counted).view(), out.view());
+    total = detail::input_of(counted);
   }
+  detail::check_nll_gradient(call, as_view(grad_output), *total);
+  auto out = empty<T>(stream, call.x.shape_of(), op);
+  call.backward(as_view(grad_output), *total, out.view());
   return out;
 }
 

@@ -9,6 +9,8 @@
 #include <flaggems/kernel/family/window/window.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 
+#include <algorithm>
+
 namespace flaggems::detail {
 
 using kernels::window_rank;
@@ -107,13 +109,16 @@ struct window_plan {
         raise(errc::invalid_argument, op,
               "a padding of at most half the window, " + text(reach / 2), text(a.padding));
       const i64 rest = padded - reach;
-      if (a.size == 0 || rest < 0) [[unlikely]]
-        if (!ask.ceil_mode || a.size == 0 || rest + a.stride - 1 < 0)
-          raise(errc::shape_mismatch, op, "a padded input of at least the window " + text(reach),
-                to_string(x));
-      a.result = (rest + (ask.ceil_mode ? a.stride - 1 : 0)) / a.stride + 1;
-      // A window lies in the input or the padding before it, not all behind.
-      if (ask.ceil_mode && (a.result - 1) * a.stride >= a.size + a.padding) --a.result;
+      // With ceil_mode the first window may reach beyond the input by less than a stride.
+      if (a.size == 0 || rest <= (ask.ceil_mode ? -a.stride : -1)) [[unlikely]]
+        raise(errc::shape_mismatch, op, "a padded input of at least the window " + text(reach),
+              to_string(x));
+      const i64 behind = (std::max)(rest, i64{0});
+      a.result = behind / a.stride + 1;
+      // One more, if it lies in the input or the padding before it, not all behind.
+      if (ask.ceil_mode && behind % a.stride != 0 &&
+          a.result <= (a.size + a.padding - 1) / a.stride)
+        ++a.result;
     }
   }
   [[nodiscard]] along& axis(int d) { return at[kernels::window_axes - dims + d]; }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/window/taps.hpp>
+#include <flaggems/kernel/lang/lanes.hpp>
 
 namespace flaggems::kernels {
 
@@ -110,7 +111,7 @@ struct window_mean_backward {
 };
 
 /// A window's greatest element, the first among equals, or the last NaN; and its index in its
-/// plane, whose sizes are `size`.
+/// plane, whose sizes are `size`. -inf and -1 where all elements of the window are padding.
 template <class T>
 struct window_greatest {
   using C = compute_type<T>;
@@ -121,7 +122,7 @@ struct window_greatest {
   window_out<T> out;
   window_out<i64> indices;
   i64 size[window_axes];
-  FLAGGEMS_INLINE state begin() const { return {C(0), -1}; }
+  FLAGGEMS_INLINE state begin() const { return {lowest<C>(), -1}; }
   FLAGGEMS_INLINE state joined(state best, T element, const window_places& p) const {
     const C x = number_cast<C>(element);
     if (best.index >= 0 && !(x > best.greatest) && x == x) return best;

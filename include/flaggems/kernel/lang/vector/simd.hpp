@@ -94,8 +94,7 @@ struct simd {
         spread_lanes<Isa>(v, x);
         return;
       }
-      // Positive zero, which g++ 12 would set lane by lane.
-      if (x == T(0) && !__builtin_signbit(static_cast<double>(x))) {
+      if (is_positive_zero(x)) {  // g++ 12 would set lane by lane
         v = vector{};
         return;
       }
