@@ -37,6 +37,7 @@
 #include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/attention_forms.hpp>
 #include <flaggems/ops/attention_varlen.hpp>
+#include <flaggems/ops/batch_norm.hpp>
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
@@ -105,6 +106,7 @@
 #include <flaggems/ops/upsample.hpp>
 #include <flaggems/ops/view_scatter.hpp>
 #include <flaggems/ops/views.hpp>
+#include <flaggems/ops/weight_norm.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/complex_views.hpp>
 #include <flaggems/tensor/dtype.hpp>

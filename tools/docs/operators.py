@@ -70,6 +70,14 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **{f"{kind}_pad{n}d_backward": "pad_backward" for n in (1, 2, 3) for kind in ("reflection", "replication")},
            **{f"upsample_nearest{kind}{n}d{way}": f"upsample_nearest{way}" for n in (1, 2, 3)
               for kind in ("", "_exact") for way in ("", "_backward")},
+           **dict.fromkeys(("batch_norm", "native_batch_norm_legit", "native_batch_norm_legit_no_training",
+                            "native_batch_norm_legit_functional", "batch_norm_with_update",
+                            "batch_norm_with_update_functional", "batch_norm_no_update", "cudnn_batch_norm",
+                            "miopen_batch_norm"), "native_batch_norm"),
+           "cudnn_batch_norm_backward": "native_batch_norm_backward",
+           "miopen_batch_norm_backward": "native_batch_norm_backward", "weight_norm": "weight_norm_interface",
+           **dict.fromkeys(("add_rms_norm", "rmsnorm", "fused_q_kv_rmsnorm"), "rms_norm"),
+           "te_rmsnorm_fwd": "fused_rms_norm", "te_rmsnorm_bwd": "fused_rms_norm_backward",
            "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",

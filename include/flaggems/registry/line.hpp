@@ -24,7 +24,7 @@ struct line_facts {
   std::string_view out_overload{}, in_place_overload{}, other_names[4] = {};
   std::string_view braced_from{}, sized_by{}, float_if_none{};
   std::string_view kept_one{}, kept_other{}, kept_third{}, kept_fourth{};
-  std::string_view encoded_one{}, encoded_other{};
+  std::string_view encoded_one{}, encoded_other{}, updated_one{}, updated_other{};
   std::string_view output_name = "out", second_output{};
   int outputs_at = -1;
   bool has_out = true, same_outputs = false, has_values_as_target = false, has_bool_results = true;
@@ -131,6 +131,13 @@ struct line_facts {
     line_facts r = *this;
     r.encoded_one = one;
     r.encoded_other = other;
+    return r;
+  }
+  /// Tensors that are written, although the schema does not say so.
+  constexpr line_facts updates(std::string_view one, std::string_view other) const {
+    line_facts r = *this;
+    r.updated_one = one;
+    r.updated_other = other;
     return r;
   }
   /// What MemoryFormat? None means.
