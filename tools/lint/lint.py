@@ -311,7 +311,7 @@ DOORS = {
     "copy": {"rows", "space"},
     "gemm": {"gemm", "epilogue", "prologue", "scaled"},
     "index": {"index_select", "embedding", "scatter"},
-    "order": {"sort", "topk"},
+    "order": {"search", "sort", "topk"},
     "pointwise": {"pointwise", "functors"},
     "pointwise/tables": {"*"},
     "quantized": {"linear", "scale"},
