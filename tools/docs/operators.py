@@ -26,7 +26,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "zero_": "fill_", "scalar_tensor": "fill_", "new_full": "fill_", "new_zeros": "fill_",
            "new_ones": "fill_", "eye": "fill_", "linspace": "copy_", "logspace": "copy_", "range": "arange",
            **dict.fromkeys(("hann_window", "hamming_window", "blackman_window", "bartlett_window"), "copy_"),
-           "skip_layer_norm": "layer_norm", "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
+           "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "int_mm": "gemm", "scaled_mm": "gemm", "fp8_matmul": "gemm",
            **dict.fromkeys(("scaled_dot_product_attention_math", "scaled_dot_product_efficient_attention",
                             "scaled_dot_product_attention_forward"), "scaled_dot_product_flash_attention"),
