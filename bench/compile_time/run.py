@@ -74,7 +74,7 @@ def measure(compiler, reference, groups, runs):
 PAGE = "docs/use.md"
 TABLE = re.compile(r"(<!-- bench/compile_time/run.py --markdown -->\n)(.*?)(<!-- end -->\n)", re.S)
 LEVELS = {"all levels": [], "`FLAGGEMS_MAX_ISA=1`": ["-DFLAGGEMS_MAX_ISA=1"],
-          "`FLAGGEMS_MAX_ISA=0`": ["-DFLAGGEMS_MAX_ISA=0"]}
+          "`FLAGGEMS_MAX_ISA=0`": ["-DFLAGGEMS_MAX_ISA=0"], "`flaggems::compiled`": ["-DFLAGGEMS_COMPILED=1"]}
 
 
 def markdown(page, compiler, repeat):
