@@ -37,6 +37,7 @@
 #include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/attention_forms.hpp>
 #include <flaggems/ops/attention_varlen.hpp>
+#include <flaggems/ops/batch_norm.hpp>
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/cat.hpp>
 #include <flaggems/ops/checks.hpp>
@@ -61,6 +62,7 @@
 #include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/group_norm.hpp>
+#include <flaggems/ops/histogram.hpp>
 #include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_list.hpp>
 #include <flaggems/ops/index_select.hpp>
@@ -76,6 +78,7 @@
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/normed_cumsum.hpp>
+#include <flaggems/ops/order_statistics.hpp>
 #include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/pad_backward.hpp>
@@ -93,6 +96,7 @@
 #include <flaggems/ops/scaled_mm.hpp>
 #include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scatter.hpp>
+#include <flaggems/ops/search.hpp>
 #include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
@@ -102,9 +106,11 @@
 #include <flaggems/ops/topk.hpp>
 #include <flaggems/ops/triangle.hpp>
 #include <flaggems/ops/trigonometric.hpp>
+#include <flaggems/ops/unique.hpp>
 #include <flaggems/ops/upsample.hpp>
 #include <flaggems/ops/view_scatter.hpp>
 #include <flaggems/ops/views.hpp>
+#include <flaggems/ops/weight_norm.hpp>
 #include <flaggems/tensor/any_view.hpp>
 #include <flaggems/tensor/complex_views.hpp>
 #include <flaggems/tensor/dtype.hpp>

@@ -15,6 +15,11 @@ TEST(registry_fused, norms) {
   check("flaggems::skip_layer_norm", {x, residual, fg::int_list{4}, weight},
         [&] { return fg::skip_layer_norm(s, a, b, {4}, c); });
   check("flaggems::gemma_rms_norm", {x, weight}, [&] { return fg::gemma_rms_norm(s, a, c); });
+  check("flaggems::add_rms_norm", {x, residual, fg::int_list{4}, weight},
+        [&] { return fg::add_rms_norm(s, a, b, {4}, c); });
+  check("flaggems::rmsnorm", {x, weight, 1e-3}, [&] { return fg::rmsnorm(s, a, c, 1e-3); });
+  check("flaggems::fused_q_kv_rmsnorm", {x, residual, weight, weight, 1e-3},
+        [&] { return fg::fused_q_kv_rmsnorm(s, a, b, c, c, 1e-3); });
   check("flaggems::act_quant", {x, 2, "ue8m0"},
         [&] { return fg::act_quant(s, a, 2, fg::scale_format::ue8m0); });
   fg::any_tensor<host> two[2];

@@ -21,6 +21,9 @@ struct fused {
     // clang-format off
     return std::tuple(
         FLAGGEMS_BIND(flaggems::skip_layer_norm, floating_types, line("flaggems::skip_layer_norm(Tensor x, Tensor residual, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) -> Tensor").outputs_after(5)),
+        FLAGGEMS_BIND(flaggems::add_rms_norm, floating_types, line("flaggems::add_rms_norm(Tensor x1, Tensor x2, SymInt[] normalized_shape, Tensor? weight=None, float eps=1e-05) -> Tensor").outputs_after(4)),
+        FLAGGEMS_BIND(flaggems::rmsnorm, floating_types, "flaggems::rmsnorm(Tensor input, Tensor weight, float eps) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::fused_q_kv_rmsnorm, floating_types, line("flaggems::fused_q_kv_rmsnorm(Tensor qr, Tensor kv, Tensor q_weight, Tensor kv_weight, float eps) -> (Tensor, Tensor)").without_out()),
         FLAGGEMS_BIND(flaggems::gemma_rms_norm, floating_types, "flaggems::gemma_rms_norm(Tensor input, Tensor weight, float epsilon=1e-06) -> Tensor"),
         FLAGGEMS_BIND(flaggems::act_quant, quantized_types, "flaggems::act_quant(Tensor x, int block_size=128, str scale_fmt='none') -> (Tensor, Tensor)"),
         FLAGGEMS_BIND(flaggems::rwkv_ka_fusion, floating_types, line("flaggems::rwkv_ka_fusion(Tensor k, Tensor kk, Tensor a, Tensor ka, int H, int N) -> (Tensor, Tensor, Tensor)").outputs_after(4)),
