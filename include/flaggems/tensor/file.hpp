@@ -36,8 +36,8 @@ namespace detail {
 
 static_assert(std::endian::native == std::endian::little, "the file formats are little endian");
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_file(const char* op, const std::string& path,
-                                                  const char* what) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_file(const char* op, const std::string& path,
+                                                const char* what) {
   raise(errc::bad_file, op, text(what) + " '" + path + "'", std::strerror(errno));
 }
 
