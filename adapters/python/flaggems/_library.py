@@ -240,23 +240,23 @@ class _OnDevices:
 
 
 class Libraries:
-    """The libraries of a folder: libflaggems_operators of the host, and libflaggems_operators_NAME of other devices."""
+    """The libraries of a folder: libflaggems_operators of the host, libflaggems_operators_NAME of other devices. Calls without
+    tensors are the first one's."""
 
     def __init__(self, folder):
-        host = Library(*folder.glob("libflaggems_operators.*"), "flaggems.")
-        self._libraries = {_HOST: host}
-        for path in sorted(folder.glob("libflaggems_operators_*")):
-            name = path.stem.removeprefix("libflaggems_operators_")
-            library = Library(path, f"flaggems.{name}.")
+        self._libraries, self._operators = {}, {}
+        for path in sorted(folder.glob("libflaggems_operators*"), key=lambda path: path.stem):
+            name = path.stem.removeprefix("libflaggems_operators").replace("_", "", 1)
+            library = Library(path, f"flaggems.{name}." if name else "flaggems.")
             self._libraries[library.kind] = library
-        self._operators = {}
-        self.names, self.schemas = host.names, host.schemas
+        first = next(iter(self._libraries.values()))
+        self.names, self.schemas = first.names, first.schemas
 
     def __getitem__(self, name):
         """The operator `name`, or a KeyError."""
         if name not in self._operators:
             found = {kind: library[name] for kind, library in self._libraries.items()}
-            self._operators[name] = found[_HOST] if len(found) == 1 else _OnDevices(found)
+            self._operators[name] = next(iter(found.values())) if len(found) == 1 else _OnDevices(found)
         return self._operators[name]
 
     def device_types(self):
