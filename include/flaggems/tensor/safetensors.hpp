@@ -97,7 +97,7 @@ class safetensors {
                                                                    : nullptr;
   }
   /// The tensor of this name. Raises invalid_argument if there is none.
-  [[nodiscard]] const any_view<host>& at(std::string_view name) const {
+  [[nodiscard]] FLAGGEMS_ONCE const any_view<host>& at(std::string_view name) const {
     const any_view<host>* found = find(name);
     if (found == nullptr) [[unlikely]]
       raise(errc::invalid_argument, "safetensors", "the name of a tensor in the file",
