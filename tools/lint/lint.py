@@ -451,6 +451,21 @@ def umbrella(tree):
         yield f"include/flaggems/flaggems.hpp: includes <flaggems/{name}>, which is no part of it"
 
 
+@check
+def compiled_once(tree):
+    """Functions that flaggems::compiled is to have are in headers that its source includes."""
+    source = tree.root / "cmake/flaggems_compiled.cpp"
+    graph = {tree.include_name(p): p.read_text() for p in tree.headers()}
+    found, new = set(), [source.read_text() if source.is_file() else ""]
+    while new:
+        names = set(re.findall(r"^#include <(flaggems/[^>]+)>", new.pop(), re.M)) & graph.keys()
+        new += [graph[name] for name in names - found]
+        found |= names
+    for name in sorted(graph.keys() - found):
+        if re.search(r"FLAGGEMS_(\w+_)?ONCE\b", graph[name]):
+            yield f"include/{name}: cmake/flaggems_compiled.cpp does not include it"
+
+
 # Headers in ops/ that are machinery of several operators, not operators.
 OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "index_list", "moves", "nodes", "promotion", "rows"}
 
