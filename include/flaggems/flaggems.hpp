@@ -69,6 +69,7 @@
 #include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/moe.hpp>
+#include <flaggems/ops/moe_routing.hpp>
 #include <flaggems/ops/moves.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>

@@ -74,6 +74,8 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
                             "native_batch_norm_legit_functional", "batch_norm_with_update",
                             "batch_norm_with_update_functional", "batch_norm_no_update", "cudnn_batch_norm",
                             "miopen_batch_norm"), "native_batch_norm"),
+           **dict.fromkeys(("grouped_topk", "topk_softplus_sqrt"), "topk"), "router_gemm": "gemm",
+           **dict.fromkeys(("moe_align_block_size", "moe_align_block_size_triton"), "argsort"),
            "cudnn_batch_norm_backward": "native_batch_norm_backward",
            "miopen_batch_norm_backward": "native_batch_norm_backward", "weight_norm": "weight_norm_interface",
            **dict.fromkeys(("add_rms_norm", "rmsnorm", "fused_q_kv_rmsnorm"), "rms_norm"),
