@@ -31,6 +31,7 @@
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/activation_backward.hpp>
+#include <flaggems/ops/adaptive_pool.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/attention.hpp>
@@ -65,6 +66,7 @@
 #include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_list.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/interpolate.hpp>
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/membership.hpp>
