@@ -31,6 +31,7 @@
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/activation_backward.hpp>
+#include <flaggems/ops/adaptive_pool.hpp>
 #include <flaggems/ops/arithmetic.hpp>
 #include <flaggems/ops/arrange.hpp>
 #include <flaggems/ops/attention.hpp>
@@ -66,10 +67,12 @@
 #include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_list.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/interpolate.hpp>
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/moe.hpp>
+#include <flaggems/ops/moe_routing.hpp>
 #include <flaggems/ops/moves.hpp>
 #include <flaggems/ops/multinomial.hpp>
 #include <flaggems/ops/native_norm.hpp>

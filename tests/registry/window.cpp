@@ -63,6 +63,70 @@ TEST(registry_window, resampling) {
 #undef CHECK
 }
 
+TEST(registry_window, parts) {
+  const auto& s = stream_of<host>();
+  const auto a1 = numbers({2, 3, 7}), a2 = numbers({2, 3, 4, 5}), a3 = numbers({1, 2, 3, 4, 5});
+  const view<host> x1(a1), x2(a2), x3(a3);
+  const list two{2, 3}, three{2, 3, 2};
+  check("adaptive_avg_pool1d", {x1, 3}, [&] { return fg::adaptive_avg_pool1d(s, a1, {3}); });
+  check("adaptive_max_pool1d", {x1, 3}, [&] { return fg::adaptive_max_pool1d(s, a1, {3}); });
+  for (const char* const name : {"_adaptive_avg_pool2d", "adaptive_avg_pool2d"})
+    check(name, {x2, two}, [&] { return fg::adaptive_avg_pool2d(s, a2, {2, 3}); });
+  for (const char* const name : {"_adaptive_avg_pool3d", "adaptive_avg_pool3d"})
+    check(name, {x3, three}, [&] { return fg::adaptive_avg_pool3d(s, a3, {2, 3, 2}); });
+  check("adaptive_max_pool2d", {x2, two}, [&] { return fg::adaptive_max_pool2d(s, a2, {2, 3}); });
+  check("adaptive_max_pool3d", {x3, three}, [&] {
+    return fg::adaptive_max_pool3d(s, a3, {2, 3, 2});
+  });
+  const auto m2 = fg::adaptive_max_pool2d(s, a2, {2, 3}),
+             m3 = fg::adaptive_max_pool3d(s, a3, {2, 3, 2});
+  const view<host> g2(m2.values), g3(m3.values), i2(m2.indices), i3(m3.indices);
+  check("_adaptive_avg_pool2d_backward", {g2, x2},
+        [&] { return fg::adaptive_avg_pool2d_backward(s, m2.values, a2); });
+  check("_adaptive_avg_pool3d_backward", {g3, x3},
+        [&] { return fg::adaptive_avg_pool3d_backward(s, m3.values, a3); });
+  check("adaptive_max_pool2d_backward", {g2, x2, i2},
+        [&] { return fg::adaptive_max_pool2d_backward(s, m2.values, a2, m2.indices); });
+  check("adaptive_max_pool3d_backward", {g3, x3, i3},
+        [&] { return fg::adaptive_max_pool3d_backward(s, m3.values, a3, m3.indices); });
+  const auto kept = fg::max_pool2d_with_indices(s, a2, {2});
+  check("max_pool2d_backward", {view<host>(kept.values), x2, 2},
+        [&] { return fg::max_pool2d_backward(s, kept.values, a2, {2}); });
+  const auto deep = fg::max_pool3d_with_indices(s, a3, {2});
+  check("flaggems::max_pool3d_backward",
+        {view<host>(deep.values), x3, view<host>(deep.indices), 2, 2, 0, 1, false}, [&] {
+          return fg::max_pool3d_backward(s, deep.values, a3, deep.indices, {2}, {2}, {0}, {1},
+                                         false);
+        });
+}
+
+TEST(registry_window, lines_and_cubics) {
+  const auto& s = stream_of<host>();
+  const auto a1 = numbers({2, 3, 4}), a2 = numbers({1, 2, 3, 4}), a3 = numbers({1, 2, 3, 2, 4});
+  const view<host> x1(a1), x2(a2), x3(a3);
+  check("upsample_linear1d", {x1, 7, false, 1.75},
+        [&] { return fg::upsample_linear1d(s, a1, {7}, false, 1.75); });
+  check("upsample_linear1d_backward", {x1, 4, list{2, 3, 2}, true}, [&] {
+    return fg::upsample_linear1d_backward(s, a1, {4}, {2, 3, 2}, true);
+  });
+  check("upsample_trilinear3d", {x3, list{5, 3, 2}, true}, [&] {
+    return fg::upsample_trilinear3d(s, a3, {5, 3, 2}, true);
+  });
+  check("upsample_trilinear3d_backward", {x3, list{3, 2, 4}, list{1, 2, 2, 2, 3}, false}, [&] {
+    return fg::upsample_trilinear3d_backward(s, a3, {3, 2, 4}, {1, 2, 2, 2, 3}, false);
+  });
+#define CHECK(of, name)                                                               \
+  check(of, {x2, list{5, 3}, false}, [&] { return fg::name(s, a2, {5, 3}, false); }); \
+  check(of "_backward", {x2, list{3, 4}, list{1, 2, 2, 3}, true, 1.5, 2.0}, [&] {     \
+    return fg::name##_backward(s, a2, {3, 4}, {1, 2, 2, 3}, true, 1.5, 2.0);          \
+  })
+  CHECK("upsample_bilinear2d", upsample_bilinear2d);
+  CHECK("upsample_bicubic2d", upsample_bicubic2d);
+  CHECK("_upsample_bilinear2d_aa", upsample_bilinear2d_aa);
+  CHECK("_upsample_bicubic2d_aa", upsample_bicubic2d_aa);
+#undef CHECK
+}
+
 TEST(registry_window, columns) {
   const auto& s = stream_of<host>();
   const auto a = numbers({2, 3, 4, 5}), c = numbers({2, 12, 12}), g = numbers({3, 2, 4});

@@ -74,6 +74,14 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
                             "native_batch_norm_legit_functional", "batch_norm_with_update",
                             "batch_norm_with_update_functional", "batch_norm_no_update", "cudnn_batch_norm",
                             "miopen_batch_norm"), "native_batch_norm"),
+           **dict.fromkeys(("grouped_topk", "topk_softplus_sqrt"), "topk"), "router_gemm": "gemm",
+           **dict.fromkeys(("moe_align_block_size", "moe_align_block_size_triton"), "argsort"),
+           **{f"adaptive_{kind}_pool{n}d{way}": f"adaptive_{kind}_pool{way}" for n in (1, 2, 3)
+              for kind in ("avg", "max") for way in ("", "_backward")},
+           **{f"upsample_{kind}{way}": f"upsample_linear{way}" for way in ("", "_backward")
+              for kind in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d", "bilinear2d_aa", "bicubic2d_aa")},
+           "max_pool2d_backward": "max_pool_with_indices_backward",
+           "max_pool3d_backward": "max_pool_with_indices_backward",
            "cudnn_batch_norm_backward": "native_batch_norm_backward",
            "miopen_batch_norm_backward": "native_batch_norm_backward", "weight_norm": "weight_norm_interface",
            **dict.fromkeys(("add_rms_norm", "rmsnorm", "fused_q_kv_rmsnorm"), "rms_norm"),
