@@ -63,6 +63,7 @@
 #include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/group_norm.hpp>
+#include <flaggems/ops/higher.hpp>
 #include <flaggems/ops/histogram.hpp>
 #include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_list.hpp>
