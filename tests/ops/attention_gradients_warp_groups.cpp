@@ -90,23 +90,25 @@ TEST(attention_gradients_warp_groups, plans_of_keys) {
   }
 }
 
-/// The pass over one side of two sequences of one head, the second of NaN, by the kernel itself on
-/// two blocks; the number of wrong gradients of the first.
+/// The pass over one side of three sequences of one head, the first and the last of NaN, by the
+/// kernel itself on two blocks; the number of wrong gradients of the second.
 template <class Tile, class Kernel>
 i64 wrong_results(i64 left = -1) {
   constexpr bool of_queries = Tile::side == attention_side::queries;
   const auto& s = test_stream<D>();
-  const lengths queries{150, 40}, keys{140, 30};
-  const i64 n = queries[0], m = keys[0], e = Tile::d, all_n = n + queries[1], all_m = m + keys[1];
-  const auto numbers = [&](i64 rows, i64 right_rows) {
+  const lengths queries{13, 150, 40}, keys{0, 140, 30};
+  const i64 before = queries[0], n = queries[1], m = keys[1], e = Tile::d;
+  const i64 all_n = before + n + queries[2], all_m = m + keys[2];
+  const auto numbers = [&](i64 rows, i64 from, i64 right_rows) {
     values r = random_values({rows, e});
-    std::fill(r.begin() + right_rows * e, r.end(), std::nan(""));
+    std::fill(r.begin(), r.begin() + from * e, std::nan(""));
+    std::fill(r.begin() + (from + right_rows) * e, r.end(), std::nan(""));
     return r;
   };
-  test_tensor<bf16, D> q({all_n, e}, layout::contiguous, numbers(all_n, n)),
-      k({all_m, e}, layout::contiguous, numbers(all_m, m)),
-      v({all_m, e}, layout::contiguous, numbers(all_m, m)),
-      grad({all_n, e}, layout::contiguous, numbers(all_n, n)),
+  test_tensor<bf16, D> q({all_n, e}, layout::contiguous, numbers(all_n, before, n)),
+      k({all_m, e}, layout::contiguous, numbers(all_m, 0, m)),
+      v({all_m, e}, layout::contiguous, numbers(all_m, 0, m)),
+      grad({all_n, e}, layout::contiguous, numbers(all_n, before, n)),
       first({of_queries ? all_n : all_m, e}), second({all_m, e});
   const auto narrow = [](i64 x) { return static_cast<i32>(x); };
   const i64 padded = fk::round_up(all_n, i64{Tile::m});
@@ -121,11 +123,11 @@ i64 wrong_results(i64 left = -1) {
   values mask(index(n * m));
   for (i64 i = 0; left >= 0 && i < n; ++i)
     for (i64 j = 0; j < i + m - n - left; ++j) mask[index(i * m + j)] = -infinity;
-  const auto part = [&](const values& x, i64 rows) {
-    return values(x.begin(), x.begin() + rows * e);
+  const auto part = [&](const values& x, i64 from, i64 rows) {
+    return values(x.begin() + from * e, x.begin() + (from + rows) * e);
   };
-  const values of_q = part(q.values(), n), of_k = part(k.values(), m), of_v = part(v.values(), m),
-               of_grad = part(grad.values(), n);
+  const values of_q = part(q.values(), before, n), of_k = part(k.values(), 0, m),
+               of_v = part(v.values(), 0, m), of_grad = part(grad.values(), before, n);
   const gradients want = reference(one, of_grad, of_q, of_k, of_v, mask);
   const values out = reference(one, of_q, of_k, of_v, mask);
   // What each query has: its logarithm in powers of two, and the sum of grad_out * out.
@@ -139,8 +141,8 @@ i64 wrong_results(i64 left = -1) {
       total += std::exp(x);
     }
     for (i64 d = 0; d < e; ++d) dot += of_grad[index(i * e + d)] * out[index(i * e + d)];
-    sums[index(i)] = static_cast<float>(total > 0 ? std::log2(total) : infinity);
-    sums[index(padded + i)] = static_cast<float>(dot);
+    sums[index(before + i)] = static_cast<float>(total > 0 ? std::log2(total) : infinity);
+    sums[index(padded + before + i)] = static_cast<float>(dot);
   }
 
   fk::windowed_gradients<fk::sequence_gradient_space> windowed{};
@@ -168,7 +170,8 @@ i64 wrong_results(i64 left = -1) {
         fg::tensor_view<const bf16, D>(x.in().data(), fg::int_list(sizes), fg::int_list(strides)),
         boxes, fg::box_swizzle::pieces_8);
   };
-  const i64 sizes[] = {2, 1, padded}, strides[] = {padded, padded, 1}, boxes[] = {2, 1, Tile::n};
+  const i64 sizes[] = {2, 1, padded}, strides[] = {padded, padded, 1},
+            boxes[] = {2, 1, Tile::n + 4};
   const auto of_sums = fg::tensor_map_of(
       s, fg::tensor_view<const float, D>(sums.data(), fg::int_list(sizes), fg::int_list(strides)),
       boxes, fg::box_swizzle::none);
@@ -202,7 +205,7 @@ i64 wrong_results(i64 left = -1) {
       wrong += std::abs(got[i] - right[i]) <= 0x1p-6 * (std::abs(right[i]) + most[i]) ? 0 : 1;
   };
   if (of_queries) {
-    count(first.read(), want.q, want.q_most);
+    count(part(first.read(), before, n), want.q, want.q_most);
   } else {
     count(first.read(), want.k, want.k_most);
     count(second.read(), want.v, want.v_most);

@@ -161,10 +161,7 @@ class warp_group_gradients {
     const i64 batches = space_.batches * sharers;
     const i64 others = of_keys ? space_.group * space_.queries : space_.keys;
     const i64 bytes = others * (space_.head_size + space_.value_size) * i64{sizeof(T)};
-    const i64 turns = kernels::ceil_div(
-        batches,
-        kernels::max_of(i64{1}, kernels::min_of(batches, numbers::gradient_bytes / bytes)));
-    const i64 at_once = kernels::ceil_div(batches, turns);
+    const auto [turns, at_once] = attention_turns(batches, bytes, numbers::gradient_bytes, 2);
     x.at_once = divider_by(at_once);
     x.tiles_at_once = divider_by(row_tiles * at_once);
     x.row_tiles = static_cast<u32>(row_tiles);
@@ -248,7 +245,7 @@ class warp_group_gradients {
     auto sums = empty<f32>(stream_, shape{2, all}, op);
     const i64 rows = all / padded;
     const i64 sizes[] = {2, rows, padded}, strides[] = {all, padded, 1},
-              boxes[] = {2, 1, tile.queries};
+              boxes[] = {2, 1, of_sequences ? tile.queries + 4 : tile.queries};
     const tensor_map of_sums = tensor_map_of(
         stream_,
         tensor_view<const f32, device>(sums.data(), int_list(sizes, 3), int_list(strides, 3)),

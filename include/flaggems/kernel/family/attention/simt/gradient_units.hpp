@@ -19,8 +19,10 @@ struct attention_gradient_tile {
   static constexpr int stages = Stages, threads = 128 * (Consumers + 1);
   static constexpr int box = 64, boxes = ceil_div(Size, box);
   static constexpr u32 row_bytes = boxes * m * 128, other_bytes = boxes * n * 128;
-  // What each query has: its logarithm and its sum.
-  static constexpr u32 sums_bytes = Side == attention_side::keys ? 2 * n * 4 : 0;
+  // What each query has: its logarithm and its sum, with room for those before that sequences load
+  // (attention_gradient_by_warp_groups::sums).
+  static constexpr u32 sums_bytes =
+      Side == attention_side::keys ? round_up(2 * (n + 4) * 4, 128) : 0;
   static constexpr int scratch =
       static_cast<int>(2 * row_bytes + Stages * (2 * other_bytes + sums_bytes) + 16 * (Stages + 1));
   static constexpr int few_registers = Consumers == 3 ? 32 : Size > 64 ? 24 : 40;

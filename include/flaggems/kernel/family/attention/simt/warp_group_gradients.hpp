@@ -63,6 +63,9 @@ class attention_gradient_by_warp_groups {
   static constexpr u32 stages = Tile::stages;
   /// Whether a unit's rows are kept in registers, which spares memory half of what scores read.
   static constexpr bool keeps_rows = d <= 64 && n == 64;
+  /// Logarithms in a stage, and sums behind them: of sequences those from a multiple of 4 on, as
+  /// the copy engine takes lines from 16 bytes on only.
+  static constexpr int sums = Space::has_sequences ? n + 4 : n;
   using kept_type = u32[d / 4];
   using ring_position = pipeline_position<Tile::stages>;
   using scores_type = f32[n / 2];
@@ -116,13 +119,14 @@ class attention_gradient_by_warp_groups {
       for (i32 h = 0; h < other_heads(); ++h)
         for (i32 t = u.begin; t < u.end; ++t) {
           unit_.wait(empty(at.stage), at.phase ^ 1);
-          unit_.expect(full(at.stage), 2 * Tile::other_bytes + Tile::sums_bytes);
+          unit_.expect(full(at.stage), 2 * Tile::other_bytes + (of_queries ? 0 : 2 * sums * 4));
           const i32 first = u.other_at() + t * n;
           load(others_at(at.stage), other_, first, h, u.place, n, full(at.stage));
           load(values_at(at.stage), other_value_, first, h, u.place, n, full(at.stage));
           if constexpr (!of_queries)
             unit_.load_box(sums_at(at.stage), sums_,
-                           box_corner<3>{{first, u.batch * space_.group + h, 0}}, full(at.stage));
+                           box_corner<3>{{first / 4 * 4, u.batch * space_.group + h, 0}},
+                           full(at.stage));
           at.next();
         }
     });
@@ -185,10 +189,12 @@ class attention_gradient_by_warp_groups {
   /// two, and the sum.
   struct rows_type {
     i32 bound[2], window[2];
+    u32 first;  // of queries of a sequence that are others: the first one's sum in a stage
     f32 log[2], sum[2];
   };
   FLAGGEMS_INLINE rows_type rows_of(const work& u) const {
     rows_type x{};
+    if constexpr (Space::has_sequences && !of_queries) x.first = static_cast<u32>(u.other_at()) % 4;
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < 2; ++r) {
       const i32 row = u.first + row_in_tile() + 8 * r;
@@ -218,8 +224,9 @@ class attention_gradient_by_warp_groups {
     }
   }
   /// Others of another sequence, behind a unit's own, become 0 in a stage, which has `kept` before
-  /// them, and what such queries have hides them: numbers times weights of 0 might be none.
-  FLAGGEMS_INLINE void clear(u32 stage, u32 kept) const {
+  /// them, and what such queries have, from number `first` on, hides them: numbers times weights of
+  /// 0 might be none.
+  FLAGGEMS_INLINE void clear(u32 stage, u32 kept, [[maybe_unused]] u32 first) const {
     FLAGGEMS_SIMT_NO_UNROLL
     for (u32 b = 0; b < Tile::boxes; ++b)
       for (u32 i = kept * 8 + thread_ - 128; i < n * 8; i += 128 * Tile::consumers) {
@@ -227,12 +234,12 @@ class attention_gradient_by_warp_groups {
         unit_.write(values_at(stage) + b * (n * 128) + i * 16, vec<u32, 4>{});
       }
     if constexpr (!of_queries)
-      for (u32 i = thread_ - 128; i < n / 2; i += 128 * Tile::consumers) {
-        const f32 hides = i < n / 4 ? -lowest<f32>() : 0.0F;
+      for (u32 i = thread_ - 128; i < sums / 2; i += 128 * Tile::consumers) {
+        const f32 hides = i < sums / 4 ? -lowest<f32>() : 0.0F;
         vec<u32, 4> x;
         FLAGGEMS_SIMT_UNROLL
         for (u32 e = 0; e < 4; ++e)
-          x.at[e] = i % (n / 4) * 4 + e < kept
+          x.at[e] = i % (sums / 4) * 4 + e < first + kept
                         ? unit_.template read<u32>(sums_at(stage) + 16 * i + 4 * e)
                         : bit_cast<u32>(hides);
         unit_.write(sums_at(stage) + 16 * i, x);
@@ -243,7 +250,7 @@ class attention_gradient_by_warp_groups {
   /// f(score, x) for each, x being what its query has: its own row's `own`, or, of others, what the
   /// stage has from number `first` on.
   template <class F>
-  FLAGGEMS_INLINE void for_each_score(scores_type& s, const f32 (&own)[2], u32 stage, int first,
+  FLAGGEMS_INLINE void for_each_score(scores_type& s, const f32 (&own)[2], u32 stage, u32 first,
                                       const F& f) const {
     if constexpr (of_queries) {
       FLAGGEMS_SIMT_UNROLL
@@ -251,8 +258,12 @@ class attention_gradient_by_warp_groups {
     } else {
       FLAGGEMS_SIMT_UNROLL
       for (int j = 0; j < n / 8; ++j) {
-        const auto x = unit_.template read<vec<f32, 2>>(
-            sums_at(stage) + static_cast<u32>(4 * (first + 8 * j + column())));
+        const u32 at = sums_at(stage) + 4 * (first + static_cast<u32>(8 * j + column()));
+        vec<f32, 2> x;
+        if constexpr (Space::has_sequences)
+          x = {{unit_.template read<f32>(at), unit_.template read<f32>(at + 4)}};
+        else
+          x = unit_.template read<vec<f32, 2>>(at);
         FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < 4; ++e) f(4 * j + e, s[4 * j + e], x.at[e % 2]);
       }
@@ -288,7 +299,8 @@ class attention_gradient_by_warp_groups {
     scores_type &s = own.s, &g = own.g;
     unit_.wait(full(stage), at.phase);
     if constexpr (Space::has_sequences)
-      if (const i32 kept = u.others() - tile * n; kept < n) clear(stage, static_cast<u32>(kept));
+      if (const i32 kept = u.others() - tile * n; kept < n)
+        clear(stage, static_cast<u32>(kept), x.first);
     kept_type row, value;
     if constexpr (keeps_rows) {
       copy(row, own.row);
@@ -302,7 +314,7 @@ class attention_gradient_by_warp_groups {
     unit_.template await<1>();
     unit_.hold(s);
     if constexpr (keeps_rows) unit_.hold(row);
-    for_each_score(s, x.log, stage, 0, [&](int, f32& score, f32 log) FLAGGEMS_LAMBDA {
+    for_each_score(s, x.log, stage, x.first, [&](int, f32& score, f32 log) FLAGGEMS_LAMBDA {
       score = fma(score, factor, -log);
     });
     if (u.hides(tile)) hide(s, x, tile);
@@ -320,9 +332,9 @@ class attention_gradient_by_warp_groups {
     }
     unit_.hold(g);
     if constexpr (keeps_rows) unit_.hold(value);
-    for_each_score(g, x.sum, stage, n, [&](int i, f32& slope, f32 sum) FLAGGEMS_LAMBDA {
-      slope = s[i] * (slope - sum);
-    });
+    for_each_score(g, x.sum, stage, x.first + sums,
+                   [&](int i, f32& slope, f32 sum)
+                       FLAGGEMS_LAMBDA { slope = s[i] * (slope - sum); });
     pack(own.slopes, g);
     unit_.hold(own.slopes);
     unit_.hold(own.sums);
