@@ -626,7 +626,7 @@ def varlen_attention():
             for *inputs, g in each:
                 inputs = [x.detach().requires_grad_() for x in inputs]
                 found.append(torch.autograd.grad(one(*inputs), inputs, g))
-            return [torch.cat(x, 1).transpose(0, 1) for x in zip(*found)]
+            return tuple(torch.cat(x, 1).transpose(0, 1) for x in zip(*found))
         return call
 
     def gradients_by_flash(most, causal, left):
