@@ -38,6 +38,7 @@
 #include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/attention_forms.hpp>
 #include <flaggems/ops/attention_varlen.hpp>
+#include <flaggems/ops/attention_varlen_backward.hpp>
 #include <flaggems/ops/batch_norm.hpp>
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/cat.hpp>
