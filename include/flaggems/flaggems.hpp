@@ -65,6 +65,7 @@
 #include <flaggems/ops/gemm_prologue.hpp>
 #include <flaggems/ops/grid_sample.hpp>
 #include <flaggems/ops/group_norm.hpp>
+#include <flaggems/ops/histogram.hpp>
 #include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_list.hpp>
 #include <flaggems/ops/index_select.hpp>
@@ -83,6 +84,7 @@
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/normed_cumsum.hpp>
+#include <flaggems/ops/order_statistics.hpp>
 #include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/pad.hpp>
 #include <flaggems/ops/pad_backward.hpp>
@@ -100,6 +102,7 @@
 #include <flaggems/ops/scaled_mm.hpp>
 #include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scatter.hpp>
+#include <flaggems/ops/search.hpp>
 #include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
@@ -109,6 +112,7 @@
 #include <flaggems/ops/topk.hpp>
 #include <flaggems/ops/triangle.hpp>
 #include <flaggems/ops/trigonometric.hpp>
+#include <flaggems/ops/unique.hpp>
 #include <flaggems/ops/upsample.hpp>
 #include <flaggems/ops/view_scatter.hpp>
 #include <flaggems/ops/views.hpp>

@@ -94,6 +94,7 @@ class copied_arguments {
       }
       case integer: return v.integer();
       case floating: return v.number();
+      case complex_number: return complex_.emplace_back(v.complex_number());
       case boolean: return v.boolean();
       case integers: return v.integers();
       case numbers: return v.numbers();
@@ -109,6 +110,7 @@ class copied_arguments {
   const fg::stream_ref<device>& stream_;
   std::deque<copied_argument> copies_;  // whose elements stay where they are
   std::deque<std::vector<any_view<device>>> lists_;
+  std::deque<fg::c128> complex_;
   std::vector<boxed<device>> boxed_;
 };
 

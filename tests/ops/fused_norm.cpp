@@ -83,6 +83,27 @@ TYPED_TEST(fused_norms, other_names) {
   }
 }
 
+TYPED_TEST(fused_norms, sums_that_are_far_from_zero) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  for (const i64 n : {i64{1}, i64{9}, i64{1100}}) {
+    test_tensor<T, D> x({3, n}, layout::contiguous, random_values({3, n}, 60, 61)),
+        y({3, n}, layout::contiguous, random_values({3, n}, 60, 61));
+    std::vector<double> sums(x.values()), want;
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += y.values()[k];
+    for (auto row = sums.begin(); row != sums.end(); row += n) {
+      double mean = 0, variance = 0;
+      for (i64 k = 0; k < n; ++k) mean += row[k] / static_cast<double>(n);
+      for (i64 k = 0; k < n; ++k) variance += std::pow(row[k] - mean, 2) / static_cast<double>(n);
+      for (i64 k = 0; k < n; ++k) want.push_back((row[k] - mean) / std::sqrt(variance + 1e-5));
+    }
+    // Into the residual.
+    fg::skip_layer_norm(s, x.in(), y.in(), {n}, std::nullopt, std::nullopt, y.view());
+    expect_close<T>(y.read(), want, tolerance_of<T>(200));
+  }
+}
+
 TYPED_TEST(fused_norms, quantized_blocks) {
   using D = typename TypeParam::device;
   using T = typename TypeParam::type;
@@ -134,7 +155,7 @@ TEST(fused_norm, refuses_bad_arguments) {
   test_tensor<f32> x({3, 4}), y({3, 5}), out({3, 4}), w({3}), scales({3, 2});
   test_tensor<fg::f8e4m3> small({3, 4});
   EXPECT_RAISES(fg::skip_layer_norm(s, x.in(), y.in(), {4}), shape_mismatch, "skip_layer_norm");
-  EXPECT_RAISES(fg::skip_layer_norm(s, x.in(), x.in(), {3}), shape_mismatch, "layer_norm");
+  EXPECT_RAISES(fg::skip_layer_norm(s, x.in(), x.in(), {3}), shape_mismatch, "skip_layer_norm");
   EXPECT_RAISES(fg::gemma_rms_norm(s, x.in(), w.in(), out.view()), shape_mismatch,
                 "gemma_rms_norm");
   EXPECT_RAISES(fg::act_quant(s, x.in(), small.view(), scales.view(), 3), shape_mismatch,

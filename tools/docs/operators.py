@@ -26,7 +26,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "zero_": "fill_", "scalar_tensor": "fill_", "new_full": "fill_", "new_zeros": "fill_",
            "new_ones": "fill_", "eye": "fill_", "linspace": "copy_", "logspace": "copy_", "range": "arange",
            **dict.fromkeys(("hann_window", "hamming_window", "blackman_window", "bartlett_window"), "copy_"),
-           "skip_layer_norm": "layer_norm", "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
+           "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "int_mm": "gemm", "scaled_mm": "gemm", "fp8_matmul": "gemm",
            **dict.fromkeys(("scaled_dot_product_attention_math", "scaled_dot_product_efficient_attention",
                             "scaled_dot_product_attention_forward"), "scaled_dot_product_flash_attention"),
@@ -89,6 +89,10 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "miopen_batch_norm_backward": "native_batch_norm_backward", "weight_norm": "weight_norm_interface",
            **dict.fromkeys(("add_rms_norm", "rmsnorm", "fused_q_kv_rmsnorm"), "rms_norm"),
            "te_rmsnorm_fwd": "fused_rms_norm", "te_rmsnorm_bwd": "fused_rms_norm_backward",
+           **dict.fromkeys(("kthvalue", "median", "nanmedian", "mode", "quantile", "nanquantile", "unique2", "unique_dim",
+                            "unique_consecutive"), "sort"), "bucketize": "searchsorted",
+           **dict.fromkeys(("bincount", "histc", "cummaxmin_backward"), "scatter"),
+           "cummax_helper": "cummax", "cummin_helper": "cummin",
            "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
@@ -362,6 +366,12 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
          "EXTREME": ("", ["{name}(stream, x) -> tensor",
                           "{name}(stream, x, values, indices, i64 dim, bool keepdim = false)",
                           "{name}(stream, x, i64 dim, bool keepdim = false) -> values and indices"]),
+         "CHOICE": ("", ["{name}(stream, x, values, indices{given}, bool keepdim = false)",
+                         "{name}(stream, x{given}, bool keepdim = false) -> values and indices"]),
+         "MEDIAN": ("", ["{name}(stream, x, out)", "{name}(stream, x) -> tensor"]),
+         "QUANTILE": ("std::optional<i64> dim = {}, bool keepdim = false, quantile_interpolation interpolation = "
+                      "quantile_interpolation::linear",
+                      ["{name}(stream, x, q, out{given})", "{name}(stream, x, q{given}) -> tensor"]),
          "STATISTIC": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "WINDOW": ("", ["{name}<T = f32>(stream, i64 window_length, bool periodic = true{given}) -> tensor"]),
          "CONVOLUTION": ("int_list stride = {1}, int_list or conv_padding padding = {0}, int_list dilation = {1}, "

@@ -16,8 +16,9 @@
 
 namespace flaggems {
 namespace operators {
+struct skip_layer_norm;
 struct act_quant;
-}
+}  // namespace operators
 
 /// What scales of act_quant are rounded to: nothing, or powers of two.
 enum class scale_format { none, ue8m0 };
@@ -54,23 +55,62 @@ auto summed(const char* op, const S& stream, const A& a, const B& b, const Out& 
 }
 }  // namespace detail
 
-/// out = layer_norm of x + residual, whose sum is not rounded in between.
+namespace detail {
+template <class S, class X, class R, class W, class B, class Out>
+void skip_layer_norm_into(const S& stream, const X& x, const R& residual,
+                          const shape& normalized_shape, const W& weight, const B& bias,
+                          const Out& out, double eps) {
+  constexpr const char* op = "skip_layer_norm";
+  using D = device_of<S>;
+  using T = typename X::value_type;
+  using BiasType = typename optional_element<B, T>::type;
+  using WeightType = typename optional_element<W, BiasType>::type;
+  static_assert(std::is_same_v<WeightType, typename optional_element<B, WeightType>::type>,
+                "flaggems: layer_norm takes a weight and a bias of the same dtype");
+  const auto w = optional_view<WeightType, D>(weight);
+  const auto b = optional_view<WeightType, D>(bias);
+  check_same_sizes(op, x, residual);
+  check_normalized(op, x, normalized_shape);
+  const bool dense = check_same_shape(op, out, x), also = check_same_shape(op, out, residual);
+  const placed_layout written = layout_of(out);
+  check_weight(op, "weight", w, normalized_shape, written);
+  check_weight(op, "bias", b, normalized_shape, written);
+  norm_plan plan(x.sizes(), normalized_shape.rank(), dense && also && is_dense(w) && is_dense(b));
+  plan.add(x);
+  plan.add(residual);
+  plan.add(out);
+  plan.add_inner(w);
+  plan.add_inner(b);
+  if (plan.empty() || replaced<operators::skip_layer_norm>(op, stream, x, residual,
+                                                           normalized_shape, w, b, out, eps))
+    return;
+  using C = norm_compute<T, WeightType>;
+  const kernels::norm_space space = plan.space();
+  auto target = plan.target(2, out);
+  target.streamed = streams_rows<D>(x, out);
+  launch_rows(stream, norm_launch(op, space, 3), space,
+              row_operands_of(inputs(plan.arg(0, x), plan.arg(1, residual)), outputs(target),
+                              inputs(plan.arg(3, w), plan.arg(4, b))),
+              kernels::skip_layer_norm_program<C>{static_cast<C>(eps)});
+}
+}  // namespace detail
+
+/// out = layer_norm of x + residual, whose sum is not rounded in between; one pass.
 ///
-/// residual has x's sizes and dtype; otherwise as layer_norm. flag_gems::skip_layer_norm(Tensor x,
-/// Tensor residual, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float
-/// eps=1e-05)
+/// residual has x's sizes and dtype; `out` may be either. Otherwise as layer_norm.
+/// flag_gems::skip_layer_norm(Tensor x, Tensor residual, int[] normalized_shape, Tensor?
+/// weight=None, Tensor? bias=None, float eps=1e-05)
 template <stream_like S, tensor_like X, tensor_like R, optional_tensor W, optional_tensor B,
           tensor_like Out>
 void skip_layer_norm(const S& stream, const X& x, const R& residual, const shape& normalized_shape,
                      const W& weight, const B& bias, Out&& out, double eps = 1e-5) {
-  constexpr const char* op = "skip_layer_norm";
-  using C = detail::arithmetic_t<value_t<const X&>>;
+  using T = value_t<const X&>;
   same_device<S, X, R, W, B, Out>();
-  const auto to = as_view(out);
-  const auto sum = detail::summed<C>(op, stream, as_view(x), as_view(residual), to);
-  detail::check_not_written(op, to, weight);
-  detail::check_not_written(op, to, bias);
-  layer_norm(stream, sum, normalized_shape, weight, bias, to, eps);
+  static_assert(std::is_same_v<T, value_t<const R&>> && std::is_same_v<T, value_t<Out>>,
+                "flaggems: the residual and the output have the dtype of the input");
+  if constexpr (detail::check_norm_types<Out, X, W, B>())
+    detail::skip_layer_norm_into(stream, as_view(x), as_view(residual), normalized_shape, weight,
+                                 bias, as_view(out), eps);
 }
 template <stream_like S, tensor_like X, tensor_like R, optional_tensor W = std::nullopt_t,
           optional_tensor B = std::nullopt_t>

@@ -3,6 +3,7 @@
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/gather.hpp>
+#include <flaggems/ops/histogram.hpp>
 #include <flaggems/ops/index_backward.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/kv_cache.hpp>
@@ -11,9 +12,12 @@
 #include <flaggems/ops/moe_routing.hpp>
 #include <flaggems/ops/nll_loss.hpp>
 #include <flaggems/ops/nonzero.hpp>
+#include <flaggems/ops/order_statistics.hpp>
 #include <flaggems/ops/scatter.hpp>
+#include <flaggems/ops/search.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/topk.hpp>
+#include <flaggems/ops/unique.hpp>
 
 #include "contract.hpp"
 
@@ -26,6 +30,24 @@ void ordered() {
     (void)fg::sort(s, x);
     (void)fg::argsort(s, x);
     (void)fg::topk(s, x, 2);
+    (void)fg::kthvalue(s, x, 2);
+    (void)fg::median(s, x);
+    (void)fg::nanmedian(s, x, 0);
+    (void)fg::mode(s, x);
+    (void)fg::unique2(s, x);
+    (void)fg::unique_dim(s, x, 0);
+    (void)fg::unique_consecutive(s, x);
+    (void)fg::searchsorted(s, x, x);
+    (void)fg::bucketize<i32>(s, x, x);
+  });
+  each(types<f32, f64>{}, [](const auto& x) {
+    (void)fg::quantile(s, x, x);
+    (void)fg::nanquantile(s, x, 0.5);
+  });
+  each(integers{}, [](const auto& x) { (void)fg::bincount(s, x); });
+  each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
+    (void)fg::bincount(s, some<i64>(), x);
+    (void)fg::histc(s, x);
   });
 }
 
@@ -57,6 +79,7 @@ void scattered() {
     (void)fg::isin(s, x, x);
     (void)fg::index_select_backward(s, x, {8}, 0, index);
     (void)fg::gather_backward(s, x, x, 0, index, false);
+    (void)fg::cummaxmin_backward(s, x, x, index, 0);
     (void)fg::value_selecting_reduction_backward(s, x, 0, index, {8}, true);
     (void)fg::masked_scatter_backward(s, x, some<bool>(), {8});
   });
