@@ -45,6 +45,7 @@
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/complex.hpp>
+#include <flaggems/ops/conv_transpose.hpp>
 #include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/creation.hpp>
@@ -63,6 +64,7 @@
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/gemm_packed.hpp>
 #include <flaggems/ops/gemm_prologue.hpp>
+#include <flaggems/ops/grid_sample.hpp>
 #include <flaggems/ops/group_norm.hpp>
 #include <flaggems/ops/higher.hpp>
 #include <flaggems/ops/histogram.hpp>
@@ -72,6 +74,7 @@
 #include <flaggems/ops/interpolate.hpp>
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/loss.hpp>
+#include <flaggems/ops/max_unpool.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/moe.hpp>
 #include <flaggems/ops/moe_routing.hpp>

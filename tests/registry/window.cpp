@@ -127,6 +127,48 @@ TEST(registry_window, lines_and_cubics) {
 #undef CHECK
 }
 
+TEST(registry_window, transposed) {
+  const auto& s = stream_of<host>();
+  const auto a1 = numbers({2, 4, 3}), w1 = numbers({4, 2, 3}), a2 = numbers({1, 2, 3, 4}),
+             w2 = numbers({2, 3, 2, 2}), a3 = numbers({1, 2, 2, 3, 4}),
+             w3 = numbers({2, 1, 2, 2, 2}), b = numbers({4});
+  const list two{2}, one{1};
+  check("conv_transpose1d", {view<host>(a1), view<host>(w1), view<host>(b), two, one, one, 2, one},
+        [&] { return fg::conv_transpose1d(s, a1, w1, b, {2}, {1}, {1}, 2, {1}); });
+  check("conv_transpose2d.input", {view<host>(a2), view<host>(w2)},
+        [&] { return fg::conv_transpose2d(s, a2, w2); });
+  check("conv_transpose3d.input", {view<host>(a3), view<host>(w3), std::nullopt, two},
+        [&] { return fg::conv_transpose3d(s, a3, w3, std::nullopt, {2}); });
+  const auto p2 = fg::max_pool2d_with_indices(s, a2, {2});
+  const auto p3 = fg::max_pool3d_with_indices(s, a3, {2});
+  check("max_unpool2d", {view<host>(p2.values), view<host>(p2.indices), list{3, 4}}, [&] {
+    return fg::max_unpool2d(s, p2.values, p2.indices, {3, 4});
+  });
+  check(
+      "max_unpool3d",
+      {view<host>(p3.values), view<host>(p3.indices), list{2, 3, 4}, list{2, 2, 2}, list{0, 0, 0}},
+      [&] {
+        return fg::max_unpool3d(s, p3.values, p3.indices, {2, 3, 4}, {2}, {0});
+      });
+}
+
+TEST(registry_window, grids) {
+  const auto& s = stream_of<host>();
+  const auto a2 = numbers({1, 2, 3, 4}), g2 = numbers({1, 2, 3, 2}, -1, 1, 2),
+             a3 = numbers({1, 2, 2, 3, 4}), g3 = numbers({1, 1, 2, 3, 3}, -1, 1, 2),
+             maps = numbers({2, 2, 3});
+  const view<host> x2(a2), at2(g2), x3(a3), at3(g3);
+  check("grid_sampler_2d", {x2, at2, 2, 1, true},
+        [&] { return fg::grid_sampler_2d(s, a2, g2, 2, 1, true); });
+  check("grid_sampler_3d", {x3, at3, 1, 2, false},
+        [&] { return fg::grid_sampler_3d(s, a3, g3, 1, 2, false); });
+  check("grid_sampler", {x3, at3, 0, 0, false},
+        [&] { return fg::grid_sampler(s, a3, g3, 0, 0, false); });
+  check("affine_grid_generator", {view<host>(maps), list{2, 1, 3, 4}, true}, [&] {
+    return fg::affine_grid_generator(s, maps, {2, 1, 3, 4}, true);
+  });
+}
+
 TEST(registry_window, columns) {
   const auto& s = stream_of<host>();
   const auto a = numbers({2, 3, 4, 5}), c = numbers({2, 12, 12}), g = numbers({3, 2, 4});

@@ -82,6 +82,9 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
               for kind in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d", "bilinear2d_aa", "bicubic2d_aa")},
            "max_pool2d_backward": "max_pool_with_indices_backward",
            "max_pool3d_backward": "max_pool_with_indices_backward",
+           **{f"conv_transpose{n}d": "conv_transpose" for n in (1, 2, 3)},
+           "grid_sampler_2d": "grid_sampler", "grid_sampler_3d": "grid_sampler",
+           "max_unpool2d": "scatter", "max_unpool3d": "scatter",
            "cudnn_batch_norm_backward": "native_batch_norm_backward",
            "miopen_batch_norm_backward": "native_batch_norm_backward", "weight_norm": "weight_norm_interface",
            **dict.fromkeys(("add_rms_norm", "rmsnorm", "fused_q_kv_rmsnorm"), "rms_norm"),
@@ -397,6 +400,26 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
                                     "int_list input_size{given})",
                                     "{name}(stream, grad_output, int_list output_size, int_list input_size{given})"
                                     " -> tensor"]),
+         "INTERPOLATED": ("", ["{name}(stream, x, out, int_list output_size, bool align_corners{given})",
+                               "{name}(stream, x, int_list output_size, bool align_corners{given}) -> tensor"]),
+         "INTERPOLATED_BACKWARD": ("", ["{name}(stream, grad_output, grad_input, int_list output_size, "
+                                        "int_list input_size, bool align_corners{given})",
+                                        "{name}(stream, grad_output, int_list output_size, int_list input_size, "
+                                        "bool align_corners{given}) -> tensor"]),
+         "ADAPTIVE_MEAN": ("int_list output_size", ["{name}(stream, x, out{given})",
+                                                    "{name}(stream, x{given}) -> tensor"]),
+         "ADAPTIVE_MEAN_BACKWARD": (" ", ["{name}(stream, grad_output, x, grad_input)",
+                                          "{name}(stream, grad_output, x) -> tensor"]),
+         "ADAPTIVE_MAX": ("int_list output_size", ["{name}(stream, x, values, indices{given})",
+                                                   "{name}(stream, x{given}) -> values and indices"]),
+         "ADAPTIVE_MAX_BACKWARD": (" ", ["{name}(stream, grad_output, x, indices, grad_input)",
+                                         "{name}(stream, grad_output, x, indices) -> tensor"]),
+         "CONV_TRANSPOSE": ("int_list stride = {1}, int_list padding = {0}, int_list output_padding = {0}, "
+                            "i64 groups = 1, int_list dilation = {1}",
+                            ["{name}(stream, input, weight, bias, out{given})",
+                             "{name}(stream, input, weight, bias = std::nullopt{given}) -> tensor"]),
+         "GRID_SAMPLER": ("i64 interpolation_mode, i64 padding_mode, bool align_corners",
+                          ["{name}(stream, input, grid, out{given})", "{name}(stream, input, grid{given}) -> tensor"]),
          "NLL_FORWARD": ("loss_reduction reduced, i64 ignore_index",
                          ["{name}(stream, x, target, weight, output, total_weight{given})",
                           "{name}(stream, x, target, weight{given}) -> std::pair of tensors"]),
@@ -425,7 +448,7 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
 
 # Arguments of a line before the operator's own.
 MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 6, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2, "UPSAMPLE": 3,
-           "UPSAMPLE_BACKWARD": 3}
+           "UPSAMPLE_BACKWARD": 3, "INTERPOLATED": 3, "INTERPOLATED_BACKWARD": 3}
 
 
 def from_headers(root):
