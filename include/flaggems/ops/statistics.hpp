@@ -67,6 +67,18 @@ void extreme_into(const char* op, const S& stream, const tensor_view<const T, D>
       indexed_elements<const T, i64, D>{x.data(), strides, x.size(d), x.stride(d), places}, values);
 }
 
+/// center = the means of x over dims, which are kept, and total = the sums of the squares of what x
+/// differs from them by. In C; in two passes.
+template <class C, class S, class T, class D>
+void squares_about_means(const char* op, const S& stream, const tensor_view<const T, D>& x,
+                         int_list dims, bool keepdim, const tensor_view<C, D>& center,
+                         const tensor_view<C, D>& total) {
+  reduce_values<operators::mean, kernels::sum_of, C>(op, stream, x, center, dims, true,
+                                                     reduction_result::mean);
+  sum_into<C>(op, stream, square(sub(cast<C>(x), tensor_view<const C, D>(center))), total, dims,
+              keepdim);
+}
+
 /// The variance, or its root, over dims, and the mean, which is written if it has a place.
 template <class S, class T, class D>
 void variance_into(const char* op, const S& stream, const tensor_view<const T, D>& x, int_list dims,
@@ -80,10 +92,8 @@ void variance_into(const char* op, const S& stream, const tensor_view<const T, D
   }
   if (out.empty()) return;
   auto center = empty<C>(stream, reduced_shape(op, x, dims, true), op);
-  reduce_values<operators::mean, kernels::sum_of, C>(op, stream, x, center.view(), dims, true,
-                                                     reduction_result::mean);
   auto total = empty<C>(stream, out.shape_of(), op);
-  sum_into<C>(op, stream, square(sub(x, center)), total.view(), dims, keepdim);
+  squares_about_means<C>(op, stream, x, dims, keepdim, center.view(), total.view());
   const f64 left = static_cast<f64>(x.numel() / out.numel()) - correction.value_or(1);
   const C by = static_cast<C>(left > 0 ? left : 0);
   if (root)
