@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/higher.hpp>
 #include <pointwise_rows.hpp>
+#include <support/higher_reference.hpp>
 
 namespace flaggems_bench {
 namespace {

@@ -51,6 +51,7 @@
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/cross_entropy.hpp>
 #include <flaggems/ops/diff.hpp>
+#include <flaggems/ops/distance.hpp>
 #include <flaggems/ops/dropout.hpp>
 #include <flaggems/ops/embedding.hpp>
 #include <flaggems/ops/embedding_backward.hpp>

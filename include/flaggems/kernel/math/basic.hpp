@@ -63,6 +63,12 @@ FLAGGEMS_INLINE constexpr element_of<V> infinity_of() {
   using bits = typename format::bits;
   return bit_cast<element_of<V>>(static_cast<bits>(bits(2 * format::bias + 1) << format::mantissa));
 }
+/// The greatest finite number.
+template <class V>
+FLAGGEMS_INLINE constexpr element_of<V> greatest_of() {
+  using bits = typename float_format<element_of<V>>::bits;
+  return bit_cast<element_of<V>>(static_cast<bits>(bit_cast<bits>(infinity_of<V>()) - 1));
+}
 template <class V>
 FLAGGEMS_INLINE constexpr element_of<V> nan_of() {
   using format = float_format<element_of<V>>;

@@ -81,12 +81,14 @@ FLAGGEMS_INLINE V acosh(FLAGGEMS_VALUE(V) x) {
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V atanh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  // (NaN of 2 as of all beyond 1.)
-  const V a = lesser_of(V(T(2)), abs(x)), twice = a + a, rest = V(T(1)) - a;
+  const V a = abs(x), twice = a + a, one(T(1)), rest = one - a;
   const mask_of<V> is_small = a < V(T(0.5f));
   const V quotient = near_quotient(select(is_small, V(twice * a), twice), rest);
-  const V t = select(is_small, V(twice + quotient), quotient);
-  return copysign(V(V(T(0.5f)) * log1p(t)), x);
+  V k;
+  const V f = split_sum<V>(select(is_small, V(twice + quotient), quotient), one, k);
+  const V y = V(T(0.5f)) * log_of_split<V>(f, k);
+  const V limit = select(mask_of<V>(a == one), V(infinity_of<V>()), V(nan_of<V>()));
+  return copysign(select(mask_of<V>(a < one), y, limit), x);
 }
 
 }  // namespace flaggems::kernels

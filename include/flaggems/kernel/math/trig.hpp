@@ -214,6 +214,20 @@ FLAGGEMS_INLINE V cos(FLAGGEMS_VALUE(V) x) {
   return sin_shifted(x, 1);
 }
 
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+/// tan(r + r_low), or with `odd` -1 / tan(r + r_low), for |r| <= pi / 4: a sum of two numbers whose
+/// inverse an instruction begins, for which products must be rounded with their sums.
+FLAGGEMS_INLINE f32 tan_of_remainder(f32 r, f32 r_low, bool odd) {
+  const f32 z = r * r;
+  const f32 tail = horner(z, 3.333334989e-01f, 1.333265842e-01f, 5.406049224e-02f, 2.127911934e-02f,
+                          1.084400327e-02f, 7.886241699e-05f, 4.381678986e-03f);
+  const f32 rest = fma(r * z, tail, fma(r_low, z, r_low)), high = r + rest;
+  const f32 low = rest - (high - r), inverse = near_quotient(1.0f, high);
+  const f32 missing = fma(-low, inverse, fma(-high, inverse, 1.0f));
+  return odd ? -fma(missing, inverse, inverse) : high;
+}
+#endif
+
 /// Tangent, for every x, with an error of 2.5 ulp.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V tan(FLAGGEMS_VALUE(V) x) {
@@ -223,10 +237,13 @@ FLAGGEMS_INLINE V tan(FLAGGEMS_VALUE(V) x) {
   V r_low;
   U quadrant;
   const V r = reduce_quadrant(x, r_low, quadrant);
-  const V s = sin_of_remainder(r, r_low), c = cos_of_remainder(r, r_low);
   const mask_of<V> odd = (quadrant & U(bits(1))) == U(bits(1));
-  const V y = moderate_quotient(select(odd, V(-c), s), select(odd, s, c));
   const V tiny(power_of_two<V>(-float_format<T>::mantissa / 2 - 2));
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  if constexpr (is_same<V, f32>) return abs(x) < tiny ? x : tan_of_remainder(r, r_low, odd);
+#endif
+  const V s = sin_of_remainder(r, r_low), c = cos_of_remainder(r, r_low);
+  const V y = select(odd, V(-c), s) / select(odd, s, c);
   return select(mask_of<V>(abs(x) < tiny), x, y);
 }
 

@@ -20,7 +20,7 @@ template <class V>
 FLAGGEMS_INLINE V smooth_l1_of(FLAGGEMS_VALUE(V) d, FLAGGEMS_VALUE(V) bound) {
   const V weight(element_of<V>(0.5f)), z = abs(d);
   // (A bound of 0 has no elements below it; compilers divide once.)
-  const V scale = lesser_of(V(highest<element_of<V>>()), V(weight / bound));
+  const V scale = lesser_of(V(greatest_of<V>()), V(weight / bound));
   return select(mask_of<V>(z < bound), V(z * z * scale), V(z - weight * bound));
 }
 /// `inside` for |d| < bound, else `beyond` with the sign of d.
