@@ -109,7 +109,8 @@ void check(const shape& sizes, layout how, bool training, bool weighed = true) {
 
 template <class Case>
 class batch_norm : public ::testing::Test {};
-TYPED_TEST_SUITE(batch_norm, float_cases);
+using some_cases = cases<on_host<f32, bf16, f64>, on_chips<bf16>>;
+TYPED_TEST_SUITE(batch_norm, some_cases);
 
 TYPED_TEST(batch_norm, dtypes) {
   using D = typename TypeParam::device;

@@ -61,7 +61,8 @@ void check(const shape& sizes, i64 dim, layout how) {
 
 template <class Case>
 class weight_norm : public ::testing::Test {};
-TYPED_TEST_SUITE(weight_norm, float_cases);
+using some_cases = cases<on_host<f32, bf16, f64>, on_chips<bf16>>;
+TYPED_TEST_SUITE(weight_norm, some_cases);
 
 TYPED_TEST(weight_norm, all) {
   using D = typename TypeParam::device;

@@ -35,6 +35,10 @@ def _schema_of(key):
         return None
 
 
+_KEEPING = {f"_scaled_dot_product_{kind}_attention" for kind in ("flash", "efficient", "cudnn", "fused")} | {
+    "_flash_attention_forward", "_efficient_attention_forward", "_cudnn_attention_forward"}
+
+
 def _obstacle(schema):
     """Why ATen's operator stays; None if ours may stand before it."""
     kinds = {p.type for p in schema.parameters}
@@ -49,6 +53,8 @@ def _obstacle(schema):
         return "ATen counts from the first element of the memory, ours from that of the tensor"
     if schema.name in ("empty_like", "new_empty", "new_empty_strided"):
         return "operators of ATen's resize what it gives, which memory of ours cannot be"
+    if schema.name in _KEEPING:
+        return "its gradient, which is ATen's, reads what ATen's keeps, in a layout of its own"
     if schema.name == "_to_copy":
         return "ATen has a kernel of its own where ours would stand"
     return _composed(schema.key)

@@ -127,7 +127,7 @@ inline bool is_vectorizable_across(const iteration& it, const memory_layout& out
 }
 
 /// The space of a copy.
-FLAGGEMS_NOINLINE inline iteration plan_copy(const memory_layout& out, const memory_layout& x) {
+FLAGGEMS_NOINLINE_ONCE iteration plan_copy(const memory_layout& out, const memory_layout& x) {
   iteration it(out.sizes);
   it.add(out.sizes, out.strides);
   it.add(x.sizes, x.strides);
