@@ -54,6 +54,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
            **dict.fromkeys(("conv1d", "conv2d", "conv3d", "conv_depthwise2d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
+           **dict.fromkeys(("addbmm", "bilinear", "matmuladd"), "gemm"), "linalg_cross": "sub", "hadamard_transform": "add",
            **dict.fromkeys(("rand", "rand_like"), "uniform"), **dict.fromkeys(("randn", "randn_like"), "normal"),
            **dict.fromkeys(("random_", "randint", "randint_like"), "random"), "randperm": "argsort",
            **dict.fromkeys(("dropout", "native_dropout"), "masked_scale"),
