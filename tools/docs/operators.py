@@ -49,7 +49,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
                             "index_reduce"), "scatter"),
            **dict.fromkeys(("count_nonzero", "nansum", "logsumexp", "var", "stddev", "var_mean", "norm",
                             "linalg_vector_norm", "trace", "dot", "vdot",
-                            "linalg_vecdot", "dist", "pairwise_distance", "cdist", "pdist", "renorm", "renorm_",
+                            "linalg_vecdot", "dist", "pairwise_distance", "cdist", "cdist_backward", "pdist", "renorm", "renorm_",
                             "linalg_matrix_norm"), "sum"),
            "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
            **dict.fromkeys(("conv1d", "conv2d", "conv3d", "conv_depthwise2d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
