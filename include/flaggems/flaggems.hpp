@@ -45,6 +45,7 @@
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/complex.hpp>
+#include <flaggems/ops/contraction.hpp>
 #include <flaggems/ops/conv_transpose.hpp>
 #include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/copy.hpp>

@@ -69,6 +69,10 @@ TEST(registry_statistics, distances) {
   check("cdist", {x, y, 1, 2}, [&] { return fg::cdist(s, a, b, 1, 2); });
   check("_cdist_forward", {x, y, 3, std::nullopt}, [&] { return fg::cdist(s, a, b, 3); });
   check("_euclidean_dist", {x, y}, [&] { return fg::cdist(s, a, b); });
+  const auto z = fg::cdist(s, a, b, 1);
+  const view<host> between(z);
+  check("_cdist_backward", {between, x, y, 1, between},
+        [&] { return fg::cdist_backward(s, z, a, b, 1, z); });
   check("pdist", {x, 1}, [&] { return fg::pdist(s, a, 1); });
   check("_pdist_forward", {x, 3}, [&] { return fg::pdist(s, a, 3); });
   check("renorm", {x, 2, 0, 0.5}, [&] { return fg::renorm(s, a, 2, 0, 0.5); });

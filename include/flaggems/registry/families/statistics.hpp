@@ -44,6 +44,7 @@ struct statistics {
         FLAGGEMS_BIND(flaggems::cdist, floating_types, line("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::cdist, floating_types, "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"),
         FLAGGEMS_BIND(flaggems::cdist, floating_types, "_euclidean_dist(Tensor x1, Tensor x2) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::cdist_backward, floating_types, "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor"),
         FLAGGEMS_BIND(flaggems::pdist, floating_types, line("pdist(Tensor self, float p=2) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::pdist, floating_types, "_pdist_forward(Tensor self, float p=2) -> Tensor"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::renorm, floating_types, "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor"),
