@@ -73,11 +73,21 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("kthvalue", "median", "nanmedian", "mode", "quantile", "nanquantile", "unique2", "unique_dim",
                             "unique_consecutive"), "sort"), "bucketize": "searchsorted",
            **dict.fromkeys(("bincount", "histc", "cummaxmin_backward"), "scatter"),
-           "cummax_helper": "cummax", "cummin_helper": "cummin", "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
+           "is_all_true": "all", "is_any_true": "any", "functional_assert_async": "copy_", "nonzero_numpy": "masked_select",
+           "index_put_impl": "index_put", "nll_loss_nd_forward": "gather", "scaled_softmax_forward": "softmax",
+           "scaled_softmax_backward": "softmax_backward", "rrelu_with_noise_functional": "mul",
+           **dict.fromkeys(("chunk_cat", "resize", "resize_as", "resize_output"), "copy_"),
+           **dict.fromkeys(("jagged_to_padded_dense_forward", "pack_seq", "unpack_seq",
+                            "apply_repetition_penalties"), "where"),
+           **dict.fromkeys(("top_k_per_row_prefill", "top_k_per_row_decode"), "topk"),
+           "fused_adam": "mul", "amp_update_scale": "where", "amp_foreach_non_finite_check_and_unscale": "mul",
+           **dict.fromkeys(("fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask",
+                            "fake_quantize_learnable_per_tensor_affine"), "mul"),
+           "per_token_group_quant_fp8": "act_quant", "weight_int8pack_mm": "gemm", "segment_reduce": "scatter", "segment_reduce_backward": "scatter", "cummax_helper": "cummax", "cummin_helper": "cummin", "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
-VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "is_nonzero", "pack_matrix",
+VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assert_async", "assign", "cast", "epilogue", "evaluate", "is_nonzero", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
 VIEWS = {"alias", "as_strided", "broadcast_tensors", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "imag",
          "lift", "lift_fresh", "movedim", "narrow", "permute", "real", "reshape", "reshape_alias",
