@@ -9,6 +9,7 @@
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/moe.hpp>
+#include <flaggems/ops/moe_routing.hpp>
 #include <flaggems/ops/nll_loss.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/order_statistics.hpp>
@@ -106,6 +107,12 @@ void scattered() {
     fg::topk_softmax(s, x, some<i32>(), some<i64>(), x);
     fg::moe_sum(s, x, x);
   });
+  each(floats{}, [](auto& x) {
+    (void)fg::grouped_topk(s, x, 2, 1, 2, true, 1, x, 1);
+    fg::topk_softplus_sqrt(s, x, some<i32>(), some<i32>(), x, true, 1, x);
+    (void)fg::router_gemm(s, x, x);
+  });
+  each(index_types{}, [](auto& ids) { (void)fg::moe_align_block_size(s, ids, 16, 8, ids); });
   (void)fg::one_hot(s, some<i64>());
   each(types<f32, bf16, f64, f16>{},
        [](auto& x) { fg::apply_repetition_penalties(s, x, some<bool>(), some<bool>(), x); });
