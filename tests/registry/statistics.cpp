@@ -3,7 +3,8 @@
 #include <flaggems/registry/families/statistics.hpp>
 #include <registry/support.hpp>
 
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::statistics, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::statistics, flaggems::host, flaggems::f32,
+                         bool);
 
 namespace flaggems_test {
 namespace {
@@ -58,6 +59,26 @@ TEST(registry_statistics, comparisons) {
   EXPECT_ERROR(truth("allclose", {x, y, -1.0}), invalid_argument, "allclose");
   EXPECT_ERROR(fg::registry<host>::at("equal")(s, {x, x}), invalid_argument, "equal",
                "any_results");
+}
+
+TEST(registry_statistics, truths) {
+  const auto& s = stream_of<host>();
+  const auto t = fg::from_values<bool>(s, {true, false}), one = fg::full<bool>(s, {1}, true);
+  const view<host> x(t), yes(one);
+  check("_is_all_true", {x}, [&] { return fg::is_all_true(s, t); });
+  check("_is_any_true", {x}, [&] { return fg::is_any_true(s, t); });
+  for (const char* const key : {"_assert_async", "_assert_async.msg"}) {
+    const auto& op = fg::registry<host>::at(key);
+    note(op);
+    arguments<host> right{yes}, wrong{x.narrow(0, 1, 1)};
+    if (op.schema().parameters.size() == 2)
+      right.emplace_back("seven"), wrong.emplace_back("seven");
+    op.call(s, right, {});
+    EXPECT_ERROR(op.call(s, wrong, {}), invalid_argument, "not 0",
+                 wrong.size() == 2 ? "seven" : "0");
+  }
+  check("_functional_assert_async.msg", {yes, "eight", x},
+        [&] { return fg::functional_assert_async(s, one, "eight", t); });
 }
 
 TEST(registry_statistics, distances) {
