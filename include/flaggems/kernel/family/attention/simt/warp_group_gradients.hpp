@@ -119,7 +119,8 @@ class attention_gradient_by_warp_groups {
       for (i32 h = 0; h < other_heads(); ++h)
         for (i32 t = u.begin; t < u.end; ++t) {
           unit_.wait(empty(at.stage), at.phase ^ 1);
-          unit_.expect(full(at.stage), 2 * Tile::other_bytes + (of_queries ? 0 : 2 * sums_line * 4));
+          unit_.expect(full(at.stage),
+                       2 * Tile::other_bytes + (of_queries ? 0 : 2 * sums_line * 4));
           const i32 first = u.other_at() + t * n;
           load(others_at(at.stage), other_, first, h, u.place, n, full(at.stage));
           load(values_at(at.stage), other_value_, first, h, u.place, n, full(at.stage));
