@@ -14,7 +14,6 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -131,7 +130,7 @@ void variance_into(const char* op, const S& stream, const tensor_view<const T, D
   }
   if (out.empty()) return;
   const i64 count = x.numel() / out.numel();
-  const f64 left = (std::max)(static_cast<f64>(count) - correction.value_or(1), 0.0);
+  const f64 left = kernels::max_of(static_cast<f64>(count) - correction.value_or(1), 0.0);
   const auto whole = [&](const auto& program) {
     return launch_statistics(op, stream, x, dims, program, &out, mean_out);
   };
