@@ -164,17 +164,17 @@ tensor_map attention_map(const S& stream, const E* data, const i64 (&sizes)[Rank
 }
 
 /// How many batches begin at once (kernels::attention_turn): at most so many whose keys and values,
-/// of `bytes` each, are no more than `most` bytes, or up to half as many again if then all turns
-/// have as many. A last turn of fewer would leave blocks without work.
+/// of `bytes` each, are no more than `most` bytes, or up to half as many again (of `halves` halves)
+/// if then all turns have as many. A last turn of fewer would leave blocks without work.
 struct attention_turns {
   i64 turns, at_once;
-  attention_turns(i64 batches, i64 bytes, i64 most) {
+  attention_turns(i64 batches, i64 bytes, i64 most, i64 halves = 1) {
     const i64 some =
         kernels::max_of(i64{1}, kernels::min_of(batches, most / kernels::max_of(i64{1}, bytes)));
     turns = kernels::ceil_div(batches, some);
     at_once = kernels::ceil_div(batches, turns);
     constexpr i64 tries = 8;
-    const i64 last = some + kernels::min_of(some / 2, tries);
+    const i64 last = some + kernels::min_of(halves * some / 2, tries);
     for (i64 n = some + 1; turns * at_once != batches && n <= last; ++n)
       if (batches % n == 0) {
         turns = batches / n;
