@@ -320,7 +320,7 @@ DOORS = {
     "row": {"contract", "rotary", "space", "staged"},
     "scan": {"scan"},
     "window": {"window"},
-    "row/programs": {"cross_entropy", "norm", "norm_backward", "softmax"},
+    "row/programs": {"cross_entropy", "norm", "norm_backward", "softmax", "statistics"},
     "copy/vector": {"rows"},
     "gemm/vector": {"amx", "micro_kernel"},
     "pointwise/simt": {"pointwise"},
