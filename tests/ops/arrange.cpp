@@ -207,6 +207,33 @@ TYPED_TEST(arrange, empty) {
   EXPECT_RAISES(fg::repeat_interleave(s, one.in(), 3, 0), out_of_range, "repeat_interleave");
 }
 
+/// Of 16 bits, in rows longer than a vector of a chip, and in rows of two that alternate.
+TYPED_TEST(arrange, long_rows_of_small_elements) {
+  using D = TypeParam;
+  static const i64 last[] = {-1}, by[] = {3, -2}, along[] = {1, 0};
+  check_move<bf16, D>({"flip",
+                       {3, 21},
+                       {3, 21},
+                       [](const grid& x, const std::vector<i64>& i) {
+                         return x.at({i[0], 20 - i[1]});
+                       },
+                       FLAGGEMS_MOVE_CASE(flip, last)});
+  check_move<bf16, D>({"roll",
+                       {5, 21},
+                       {5, 21},
+                       [](const grid& x, const std::vector<i64>& i) {
+                         return x.at({(i[0] + 2) % 5, (i[1] + 18) % 21});
+                       },
+                       FLAGGEMS_MOVE_CASE(roll, by, along)});
+  check_move<bf16, D>({"pixel_shuffle",
+                       {2, 8, 3, 5},
+                       {2, 2, 6, 10},
+                       [](const grid& x, const std::vector<i64>& i) {
+                         return x.at({i[0], i[1] * 4 + i[2] % 2 * 2 + i[3] % 2, i[2] / 2, i[3] / 2});
+                       },
+                       FLAGGEMS_MOVE_CASE(pixel_shuffle, 2)});
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(arrange_host, eight_dimensions) {
   const auto& s = test_stream<host>();

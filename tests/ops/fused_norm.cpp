@@ -53,6 +53,36 @@ TYPED_TEST(fused_norms, sums_and_weights_from_one) {
   });
 }
 
+TYPED_TEST(fused_norms, other_names) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  const shape sizes{5, 24};
+  for (const layout in : {layout::contiguous, layout::strided}) {
+    test_tensor<T, D> x(sizes, in, random_values(sizes)), y(sizes, in, random_values(sizes)),
+        w({24}, in, random_values({24})), out(sizes, in);
+    const auto normed = [&](const auto& of) {
+      std::vector<double> r;
+      for (std::size_t row = 0; row < 5; ++row) {
+        double squares = 0;
+        for (std::size_t k = 0; k < 24; ++k) squares += of(row * 24 + k) * of(row * 24 + k) / 24;
+        for (std::size_t k = 0; k < 24; ++k)
+          r.push_back(of(row * 24 + k) / std::sqrt(squares + 1e-3) * w.values()[k]);
+      }
+      return r;
+    };
+    const auto want = normed([&](std::size_t k) { return x.values()[k]; });
+    fg::add_rms_norm(s, x.in(), y.in(), {24}, w.in(), out.view(), 1e-3);
+    expect_close<T>(out.read(),
+                    normed([&](std::size_t k) { return x.values()[k] + y.values()[k]; }),
+                    tolerance_of<T>(2));
+    EXPECT_TRUE(out.gaps_untouched());
+    expect_close<T>(values_of(fg::rmsnorm(s, x.in(), w.in(), 1e-3)), want, tolerance_of<T>(2));
+    const auto both = fg::fused_q_kv_rmsnorm(s, y.in(), x.in(), w.in(), w.in(), 1e-3);
+    expect_close<T>(values_of(both.second), want, tolerance_of<T>(2));
+  }
+}
+
 TYPED_TEST(fused_norms, sums_that_are_far_from_zero) {
   using D = typename TypeParam::device;
   using T = typename TypeParam::type;

@@ -43,6 +43,32 @@ TYPED_TEST(stacks, all) {
                                    0, 0, 0, 0, x[3], x[4], x[5]});
 }
 
+/// x0, y0, ..., x1, y1, ...: from many tensors, and from few, whose elements a vector of a chip has.
+template <class T, class D>
+void check_turns(int count) {
+  const auto& s = test_stream<D>();
+  for (const i64 n : {1, 7, 64, 203}) {
+    std::vector<test_tensor<T, D>> operands;
+    std::vector<fg::tensor_view<const T, D>> list;
+    for (int k = 0; k < count; ++k)
+      operands.emplace_back(shape{n}, layout::contiguous, random_integers({n}, 0, 100));
+    for (auto& x : operands) list.push_back(x.in());
+    const auto made = fg::stack(s, list, -1);
+    std::vector<double> want;
+    for (i64 i = 0; i < n; ++i)
+      for (const auto& x : operands) want.push_back(x.values()[static_cast<std::size_t>(i)]);
+    expect_equal(values_of(made), want);
+  }
+}
+TYPED_TEST(stacks, in_turns) {
+  for (const int count : {2, 3, 5, 16, 17}) {
+    check_turns<fg::u8, TypeParam>(count);
+    check_turns<bf16, TypeParam>(count);
+    check_turns<f32, TypeParam>(count);
+    check_turns<f64, TypeParam>(count);
+  }
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(stack, promotes_and_refuses) {
   const auto& s = test_stream<host>();

@@ -3,7 +3,8 @@
 #include <flaggems/registry/families/fused.hpp>
 #include <registry/support.hpp>
 
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::fused, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::fused, flaggems::host, flaggems::f32,
+                         flaggems::i32);
 
 namespace flaggems_test {
 namespace {
@@ -15,6 +16,11 @@ TEST(registry_fused, norms) {
   check("flaggems::skip_layer_norm", {x, residual, fg::int_list{4}, weight},
         [&] { return fg::skip_layer_norm(s, a, b, {4}, c); });
   check("flaggems::gemma_rms_norm", {x, weight}, [&] { return fg::gemma_rms_norm(s, a, c); });
+  check("flaggems::add_rms_norm", {x, residual, fg::int_list{4}, weight},
+        [&] { return fg::add_rms_norm(s, a, b, {4}, c); });
+  check("flaggems::rmsnorm", {x, weight, 1e-3}, [&] { return fg::rmsnorm(s, a, c, 1e-3); });
+  check("flaggems::fused_q_kv_rmsnorm", {x, residual, weight, weight, 1e-3},
+        [&] { return fg::fused_q_kv_rmsnorm(s, a, b, c, c, 1e-3); });
   check("flaggems::act_quant", {x, 2, "ue8m0"},
         [&] { return fg::act_quant(s, a, 2, fg::scale_format::ue8m0); });
   fg::any_tensor<host> two[2];
@@ -91,6 +97,40 @@ TEST(registry_fused, experts) {
   total.call(s, {view<host>(x), to}, {});
   fg::moe_sum(s, x, want);
   expect_same(to, view<host>(want.view()), "sum");
+}
+
+TEST(registry_fused, routing) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 6}), b = numbers({6}), w = numbers({4, 6});
+  const view<host> scores(a), bias(b);
+  check("flaggems::grouped_topk", {scores, 3, 2, 2, true, 1.5, bias, 1},
+        [&] { return fg::grouped_topk(s, a, 3, 2, 2, true, 1.5, b, 1); });
+  check("flaggems::router_gemm", {scores, view<host>(w)}, [&] { return fg::router_gemm(s, a, w); });
+  const auto ids = fg::from_values<fg::i32>(s, {0, 2, 1, 2});
+  check("flaggems::moe_align_block_size", {view<host>(ids), 2, 3},
+        [&] { return fg::moe_align_block_size(s, ids, 2, 3); });
+  auto sorted = fg::zeros<fg::i32>(s, {7}), experts = fg::zeros<fg::i32>(s, {4}),
+       count = fg::zeros<fg::i32>(s, {1}), sorted2 = fg::zeros<fg::i32>(s, {7}),
+       experts2 = fg::zeros<fg::i32>(s, {4}), count2 = fg::zeros<fg::i32>(s, {1});
+  const auto& align = fg::registry<host>::at("flaggems::moe_align_block_size_triton");
+  note(align);
+  const view<host> to(sorted.view()), of(experts.view()), total(count.view());
+  align.call(s, {view<host>(ids), 3, 2, to, of, total}, {});
+  fg::moe_align_block_size_triton(s, ids, 3, 2, sorted2, experts2, count2);
+  expect_same(to, view<host>(sorted2.view()), "sorted");
+  expect_same(of, view<host>(experts2.view()), "experts");
+  expect_same(total, view<host>(count2.view()), "count");
+  auto share = fg::zeros(s, {3, 2}), share2 = fg::zeros(s, {3, 2});
+  auto i = fg::zeros<i64>(s, {3, 2}), i2 = fg::zeros<i64>(s, {3, 2}), t = fg::zeros<i64>(s, {3, 2}),
+       t2 = fg::zeros<i64>(s, {3, 2});
+  const auto& op = fg::registry<host>::at("flaggems::topk_softplus_sqrt");
+  note(op);
+  const view<host> weights(share.view()), indices(i.view()), places(t.view());
+  op.call(s, {weights, indices, places, scores, true, 1.5, bias}, {});
+  fg::topk_softplus_sqrt(s, share2, i2, t2, a, true, 1.5, b);
+  expect_same(weights, view<host>(share2.view()), "weights");
+  expect_same(indices, view<host>(i2.view()), "indices");
+  expect_same(places, view<host>(t2.view()), "places");
 }
 
 }  // namespace

@@ -198,6 +198,19 @@ TEST(registry_attention, sequences) {
                                               .window_size_right = 0,
                                               .alibi_slopes = slopes.view()});
         });
+  const auto of = fg::flash_attention_forward(s, a, k, v, starts, key_starts, 4, 5,
+                                              {.is_causal = true, .window_size_left = 2});
+  const auto g = numbers({6, 4, 8}, -1);
+  const view<host> grad(g), out(of.out), logs(of.softmax_logsumexp), state(of.rng_state),
+      unused(of.unused);
+  check("_flash_attention_backward",
+        {grad, q, keys, values, out, logs, first, key_first, 4, 5, 0.0, true, state, unused,
+         std::nullopt, 2},
+        [&] {
+          return fg::flash_attention_backward(s, g, a, k, v, of.out, of.softmax_logsumexp, starts,
+                                              key_starts, 4, 5,
+                                              {.is_causal = true, .window_size_left = 2});
+        });
 }
 
 }  // namespace

@@ -122,6 +122,8 @@ TEST(registry_scatter, views_and_gradients) {
   });
   check("gather_backward", {x, x, 0, at, false},
         [&] { return fg::gather_backward(s, a, a, 0, many, false); });
+  check("cummaxmin_backward", {x, x, at, 0},
+        [&] { return fg::cummaxmin_backward(s, a, a, many, 0); });
   check("value_selecting_reduction_backward", {line, 1, view<host>(i), list{3, 2}, false}, [&] {
     return fg::value_selecting_reduction_backward(s, d, 1, i, {3, 2}, false);
   });

@@ -46,21 +46,36 @@ struct roll_move {
   template <class S, class X, class Out>
   void run(const S& stream, const X& x, const Out& out) const {
     if (x.rank() == 0) return copy_into(name, stream, out, x);
-    if (dims.size() != 0) return along(stream, x, out, 0);
+    if (dims.size() != 0) {
+      if (!by_one_launch(stream, x, out)) along(stream, x, out, 0);
+      return;
+    }
     // All elements as one row; what is no such row becomes one first.
     const i64 n = x.numel(), zero = 0;
     const int_list first(&zero, 1);
     if (x.is_contiguous() && out.is_contiguous())
-      return roll_move{shifts, first, name}.along(stream, x.view({n}), out.view({n}), 0);
+      return roll_move{shifts, first, name}.run(stream, x.view({n}), out.view({n}));
     using T = typename Out::value_type;
     const auto own = copied<T>(name, stream, x);
     auto moved = empty<T>(stream, x.shape_of(), name);
-    roll_move{shifts, first, name}.along(stream, input_of(own).view({n}), moved.view().view({n}),
-                                         0);
+    roll_move{shifts, first, name}.run(stream, input_of(own).view({n}), moved.view().view({n}));
     copy_into(name, stream, out, input_of(moved));
   }
 
  private:
+  /// As padding by the other end: element 0 comes to `by` of each dimension.
+  template <class S, class X, class Out>
+  bool by_one_launch(const S& stream, const X& x, const Out& out) const {
+    i64 by[max_rank] = {};
+    for (int k = 0; k < dims.size(); ++k) {
+      const int d = normalize_dim(dims[k], x.rank(), name);
+      const i64 n = x.size(d);
+      if (n > 0) by[d] = (by[d] + shifts[k] % n + n) % n;
+    }
+    using T = typename Out::value_type;
+    return copy_padded<sizeof(T)>(name, stream, layout_of(out), layout_of(x), out.numel(), by,
+                                  pad_mode::circular);
+  }
   /// Dimension dims[k] in two parts, each rolled along the others. The shifts of a dimension that
   /// is named twice add up.
   template <class S, class X, class Out>

@@ -38,6 +38,21 @@ void check_not_written(const char* op, const Out& out, const X& x) {
                                    typename Out::device_type>(x))
     check_no_overlap(op, placed_layout(layout_of(out)), layout_of(*v));
 }
+/// a + b in C, for a result in `out`. Raises unless all three have the same sizes and out shares no
+/// memory.
+template <class C, class S, class A, class B, class Out>
+auto summed(const char* op, const S& stream, const A& a, const B& b, const Out& out) {
+  using T = typename A::value_type;
+  static_assert(
+      std::is_same_v<T, typename B::value_type> && std::is_same_v<T, typename Out::value_type>,
+      "flaggems: the inputs of a sum and the output have one dtype");
+  check_same_sizes(op, a, b);
+  check_same_sizes(op, a, out);
+  check_output(op, out, a, b);
+  auto sum = empty<C>(stream, a.shape_of(), op);
+  assign_node(op, stream, sum.view(), add(cast<C>(a), cast<C>(b)).node);
+  return sum;
+}
 }  // namespace detail
 
 namespace detail {
@@ -105,6 +120,51 @@ template <stream_like S, tensor_like X, tensor_like R, optional_tensor W = std::
   auto out = empty_like(stream, x, "skip_layer_norm");
   skip_layer_norm(stream, x, residual, normalized_shape, weight, bias, out, eps);
   return out;
+}
+
+/// out = rms_norm of x1 + x2, whose sum is not rounded in between.
+///
+/// x2 has x1's sizes and dtype; otherwise as rms_norm. flag_gems::add_rms_norm(Tensor x1, Tensor
+/// x2, int[] normalized_shape, Tensor? weight, float eps=1e-05)
+template <stream_like S, tensor_like X, tensor_like Y, optional_tensor W, tensor_like Out>
+void add_rms_norm(const S& stream, const X& x1, const Y& x2, const shape& normalized_shape,
+                  const W& weight, Out&& out, double eps = 1e-5) {
+  constexpr const char* op = "add_rms_norm";
+  using C = detail::arithmetic_t<value_t<const X&>>;
+  same_device<S, X, Y, W, Out>();
+  const auto sum = detail::summed<C>(op, stream, as_view(x1), as_view(x2), as_view(out));
+  detail::check_not_written(op, as_view(out), weight);
+  rms_norm(stream, sum, normalized_shape, weight, as_view(out), eps);
+}
+template <stream_like S, tensor_like X, tensor_like Y, optional_tensor W = std::nullopt_t>
+[[nodiscard]] auto add_rms_norm(const S& stream, const X& x1, const Y& x2,
+                                const shape& normalized_shape, const W& weight = std::nullopt,
+                                double eps = 1e-5) {
+  auto out = empty_like(stream, x1, "add_rms_norm");
+  add_rms_norm(stream, x1, x2, normalized_shape, weight, out, eps);
+  return out;
+}
+
+/// rms_norm over the dimensions of weight. flag_gems::rmsnorm(Tensor input, Tensor weight, float
+/// eps)
+template <stream_like S, tensor_like X, tensor_like W, tensor_like Out>
+void rmsnorm(const S& stream, const X& input, const W& weight, Out&& out, double eps) {
+  rms_norm(stream, input, as_view(weight).shape_of(), weight, out, eps);
+}
+template <stream_like S, tensor_like X, tensor_like W>
+[[nodiscard]] auto rmsnorm(const S& stream, const X& input, const W& weight, double eps) {
+  return rms_norm(stream, input, as_view(weight).shape_of(), weight, eps);
+}
+
+/// rms_norm of q and of kv over their last dimensions, each with its weight, in new tensors.
+/// flag_gems::fused_q_kv_rmsnorm(Tensor qr, Tensor kv, Tensor q_weight, Tensor kv_weight, float
+/// eps)
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like QW, tensor_like KW>
+[[nodiscard]] auto fused_q_kv_rmsnorm(const S& stream, const Q& qr, const K& kv, const QW& q_weight,
+                                      const KW& kv_weight, double eps) {
+  detail::check_normalized("fused_q_kv_rmsnorm", as_view(kv), as_view(kv_weight).shape_of());
+  auto q = rmsnorm(stream, qr, q_weight, eps);
+  return std::pair(std::move(q), rmsnorm(stream, kv, kv_weight, eps));
 }
 
 /// out = rms_norm of input over its last dimension, with 1 + weight as the weight.

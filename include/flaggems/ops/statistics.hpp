@@ -71,6 +71,18 @@ void extreme_into(const char* op, const S& stream, const tensor_view<const T, D>
       indexed_elements<const T, i64, D>{x.data(), strides, x.size(d), x.stride(d), places}, values);
 }
 
+/// center = the means of x over dims, which are kept, and total = the sums of the squares of what x
+/// differs from them by. In C; in two passes.
+template <class C, class S, class T, class D>
+void squares_about_means(const char* op, const S& stream, const tensor_view<const T, D>& x,
+                         int_list dims, bool keepdim, const tensor_view<C, D>& center,
+                         const tensor_view<C, D>& total) {
+  reduce_values<operators::mean, kernels::sum_of, C>(op, stream, x, center, dims, true,
+                                                     reduction_result::mean);
+  sum_into<C>(op, stream, square(sub(cast<C>(x), tensor_view<const C, D>(center))), total, dims,
+              keepdim);
+}
+
 /// Runs `program`, whose results are a number for each row, where dims are the last ones and rows
 /// are no longer than few threads do well with; gives whether that is so. `out`: views of the
 /// results, with sizes 1 in the place of dims or without those, or null.
@@ -127,10 +139,8 @@ void variance_into(const char* op, const S& stream, const tensor_view<const T, D
                          : whole(kernels::variance_program<C, false>{scale})))
     return;
   auto center = empty<C>(stream, reduced_shape(op, x, dims, true), op);
-  reduce_values<operators::mean, kernels::sum_of, C>(op, stream, x, center.view(), dims, true,
-                                                     reduction_result::mean);
   auto total = empty<C>(stream, out.shape_of(), op);
-  sum_into<C>(op, stream, square(sub(x, center)), total.view(), dims, keepdim);
+  squares_about_means<C>(op, stream, x, dims, keepdim, center.view(), total.view());
   const C by = static_cast<C>(left);
   if (root)
     assign_node(op, stream, out, cast<T>(sqrt(div(total, by))).node);
@@ -141,16 +151,12 @@ void variance_into(const char* op, const S& stream, const tensor_view<const T, D
                 as_type<T, leaf<C, D>>{{std::as_const(center).view().view(mean_out->shape_of())}});
 }
 
-template <class S, class T, class D>
-void norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x, f64 ord,
-               int_list dims, bool keepdim, const tensor_view<T, D>& out) {
-  using C = arithmetic_t<T>;
-  check_reduced(op, x, out, dims, keepdim);
-  if (out.empty()) return;
-  if (x.empty() && (ord < 0 || __builtin_isinf(ord))) [[unlikely]]
-    raise(errc::invalid_argument, op, "at least one element for a norm of order " + text(ord),
-          "sizes " + to_string(x.shape_of()));
-  const auto magnitude = abs(cast<C>(x));
+/// out = the norm of order `ord` of an expression, in C, over at least one element if `ord` is
+/// infinite.
+template <class C, class S, class X, class T, class D>
+void norm_of(const char* op, const S& stream, const X& x, f64 ord, int_list dims, bool keepdim,
+             const tensor_view<T, D>& out) {
+  const auto magnitude = abs(x);
   if (__builtin_isinf(ord)) {
     if (ord > 0)
       reduce_values<operators::amax, kernels::max_of_all, C>(op, stream, magnitude, out, dims,
@@ -163,15 +169,25 @@ void norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x
   if (ord == 1) return sum_into<C>(op, stream, magnitude, out, dims, keepdim);
   if (ord == 0) return sum_into<C>(op, stream, cast<C>(ne(x, 0)), out, dims, keepdim);
   auto total = empty<C>(stream, out.shape_of(), op);
-  const C p = static_cast<C>(ord);
   if (ord == 2)
-    sum_into<C>(op, stream, square(cast<C>(x)), total.view(), dims, keepdim);
+    sum_into<C>(op, stream, square(x), total.view(), dims, keepdim);
   else
-    sum_into<C>(op, stream, pow(magnitude, p), total.view(), dims, keepdim);
+    sum_into<C>(op, stream, pow(magnitude, static_cast<C>(ord)), total.view(), dims, keepdim);
   if (ord == 2)
     assign_node(op, stream, out, cast<T>(sqrt(total)).node);
   else
     assign_node(op, stream, out, cast<T>(pow(total, static_cast<C>(1 / ord))).node);
+}
+template <class S, class T, class D>
+void norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x, f64 ord,
+               int_list dims, bool keepdim, const tensor_view<T, D>& out) {
+  using C = arithmetic_t<T>;
+  check_reduced(op, x, out, dims, keepdim);
+  if (out.empty()) return;
+  if (x.empty() && (ord < 0 || __builtin_isinf(ord))) [[unlikely]]
+    raise(errc::invalid_argument, op, "at least one element for a norm of order " + text(ord),
+          "sizes " + to_string(x.shape_of()));
+  norm_of<C>(op, stream, cast<C>(x), ord, dims, keepdim, out);
 }
 
 template <class S, class T, class D>

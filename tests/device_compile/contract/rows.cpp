@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/batch_norm.hpp>
 #include <flaggems/ops/cross_entropy.hpp>
 #include <flaggems/ops/diff.hpp>
 #include <flaggems/ops/dropout.hpp>
@@ -14,6 +15,7 @@
 #include <flaggems/ops/rwkv.hpp>
 #include <flaggems/ops/safe_softmax.hpp>
 #include <flaggems/ops/softmax.hpp>
+#include <flaggems/ops/weight_norm.hpp>
 
 #include "contract.hpp"
 
@@ -69,7 +71,17 @@ void native_norms() {
          (void)fg::group_norm(s, x, 2, w, w);
          const auto groups = fg::native_group_norm(s, x, w, w, 2, 8, 1, 2, 1e-5);
          (void)fg::native_group_norm_backward(s, x, x, groups.mean, groups.rstd, w, 2, 8, 1, 2);
+         const auto batch =
+             fg::native_batch_norm(s, x, w, w, std::nullopt, std::nullopt, true, 0.1, 1e-5);
+         (void)fg::native_batch_norm_backward(s, x, x, w, w, w, batch.mean, batch.rstd, true, 1e-5);
+         (void)fg::weight_norm_interface(s, x, w);
+         (void)fg::weight_norm_interface_backward(s, x, x, w, w, 0);
+         (void)fg::te_rmsnorm_bwd(s, x, x, fg::te_rmsnorm_fwd(s, x, w, 1e-5).rstd, w);
        });
+  each(floats{}, [](auto& x) {
+    (void)fg::instance_norm(s, x, x, x, x, x, true, 0.1, 1e-5);
+    (void)fg::cudnn_batch_norm(s, x, x, x, x, x, true, 0.1, 1e-5);
+  });
 }
 
 void losses() {
@@ -120,6 +132,8 @@ void fused() {
   each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
     (void)fg::skip_layer_norm(s, x, x, {8});
     (void)fg::gemma_rms_norm(s, x, x);
+    (void)fg::add_rms_norm(s, x, x, {8}, x);
+    (void)fg::fused_q_kv_rmsnorm(s, x, x, x, x, 1e-5);
   });
   each(floats{}, [](const auto& x) {
     (void)fg::rwkv_ka_fusion(s, x, x, x, x, 2, 4);

@@ -194,8 +194,8 @@ struct dense_rows {
   i64 rows = 1, length = 1;  // results, and the elements of each
   bool all = false;
 
-  FLAGGEMS_NOINLINE dense_rows(const char* op, const memory_layout& out, layout_list in,
-                               int_list dims, bool keepdim) {
+  FLAGGEMS_NOINLINE_ONCE dense_rows(const char* op, const memory_layout& out, layout_list in,
+                                    int_list dims, bool keepdim) {
     const int_list sizes = in[0].sizes;
     for (const memory_layout& x : in)
       if (is_position(x) || !is_contiguous(x.sizes, x.strides) || !same_sizes(x.sizes, sizes))

@@ -48,6 +48,7 @@ struct scatter {
         FLAGGEMS_BIND(flaggems::diagonal_backward, stored_types, "diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor"),
         FLAGGEMS_BIND(flaggems::index_select_backward, numeric_types, line("index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::gather_backward, numeric_types, line("gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::cummaxmin_backward, numeric_types, line("cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::value_selecting_reduction_backward, numeric_types, line("value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::masked_scatter_backward, numeric_types, line("masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::isin, numeric_types, line("isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor").promotes()),
