@@ -169,6 +169,15 @@ TYPED_TEST(scaled_mm_on, special_values) {
     for (std::size_t q = 0; q < 16; ++q) sum += values[e / 24 * 16 + q] * weights[e % 24 * 16 + q];
     EXPECT_EQ(got[e], rounded<bf16>(2 * sum)) << e;
   }
+  // Beyond the range of 8 bits: its ends.
+  test_tensor<f32, D> much({}, layout::contiguous, {1e6});
+  const auto ends = values_of(fg::scaled_mm(s, a.in(), b.in().t(), much.in(), two.in()));
+  for (std::size_t e = 0; e < 480; ++e) {
+    if (std::isnan(got[e]))
+      EXPECT_TRUE(std::isnan(ends[e])) << e;
+    else
+      EXPECT_EQ(ends[e], got[e] > 0 ? 448 : got[e] < 0 ? -448 : 0) << e;
+  }
   test_tensor<f8e4m3, D> none({0, 16}), no_terms({2, 0});
   EXPECT_EQ(fg::scaled_mm(s, none.in(), b.in().t(), one.in(), one.in()).numel(), 0);
   test_tensor<f32, D> bias({2}, layout::contiguous, {3, 4});

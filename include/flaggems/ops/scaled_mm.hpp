@@ -58,6 +58,7 @@ struct scaled_view {
   tensor_view<const f32, D> a, b;
   tensor_view<const T, D> bias;
   const f32* result;
+  f32 largest;
   bool fast_sums;
 
   template <class F>
@@ -70,6 +71,7 @@ struct scaled_view {
   auto build(const added_space& space) const {
     kernels::scaled_sums<T> r{};
     r.result = result;
+    r.largest = largest;
     const auto put = [&](const auto& x, int k, auto& rows, auto& columns) {
       const added_strides& of = space.added[k];  // exchanged with the product's
       if (of.row != 0)
@@ -106,6 +108,14 @@ tensor_view<const f32, D> scale_of(const char* what, const tensor_view<const f32
   return {unchecked_t{}, scale.data(), sizes, {0, scale.stride(1)}};
 }
 
+/// The largest number that an 8-bit float holds, where results stop; 0 for other types.
+template <class T>
+inline constexpr f32 largest_of_8_bits = 0;
+template <>
+inline constexpr f32 largest_of_8_bits<f8e4m3> = 448;  // limit
+template <>
+inline constexpr f32 largest_of_8_bits<f8e5m2> = 57344;  // limit
+
 template <class T>
 inline constexpr bool is_scaled_result =
     std::is_same_v<T, f32> || std::is_same_v<T, bf16> || std::is_same_v<T, f16> || is_f8<T>;
@@ -119,9 +129,10 @@ inline constexpr bool is_scaled_result =
 /// scale_b of one element or [1, n], scale_result of one element, of f32; bias [n] of f32, bf16 or
 /// f16; out [m, n] of one of these or 8 bits. Products are summed in f32; with use_fast_accum in
 /// the matrix unit, which may keep 14 bits of a sum. (ATen's scale_result multiplies on GPUs, as
-/// here.) Raises shape_mismatch or overlap before anything is written. aten::_scaled_mm.out(Tensor
-/// self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None,
-/// ScalarType? out_dtype=None, bool use_fast_accum=False, *, Tensor(a!) out)
+/// here.) Results of 8 bits stop at their largest number. Raises shape_mismatch or overlap before
+/// anything is written. aten::_scaled_mm.out(Tensor self, Tensor mat2, Tensor scale_a, Tensor
+/// scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool
+/// use_fast_accum=False, *, Tensor(a!) out)
 template <stream_like S, tensor_like A, tensor_like B, tensor_like ScaleA, tensor_like ScaleB,
           optional_tensor Bias, optional_tensor Result, tensor_like Out>
 void scaled_mm(const S& stream, const A& self, const B& mat2, const ScaleA& scale_a,
@@ -148,6 +159,7 @@ void scaled_mm(const S& stream, const A& self, const B& mat2, const ScaleA& scal
                                  detail::scale_of("scale_b", by_b, m, n, false),
                                  {detail::unchecked_t{}, nullptr, sizes, {0, 0}},
                                  nullptr,
+                                 detail::largest_of_8_bits<O>,
                                  use_fast_accum};
   detail::check_separate_output(op, to, a, b, by_a, by_b);
   if (const auto added = detail::optional_view<T, D>(bias)) {

@@ -21,7 +21,7 @@ struct scaled_tile {
   scaled_lines<f32> rows, columns;
   scaled_lines<T> row_bias, column_bias;
   global_ptr<const f32> one, other, result;
-  f32 factor;
+  f32 largest, factor;
   static constexpr bool replaces = true;
 
   template <class C, class Lane>
@@ -38,21 +38,26 @@ struct scaled_tile {
     y = y + V(to_all);
     if (column_bias.data != nullptr) y = y + load<f32>(column_bias.data, column_bias.stride, lane);
     if (result != nullptr) y = y * V(*result);
+    if (largest > 0) {  // NaN stays
+      y = select(y > V(largest), V(largest), y);
+      y = select(y < V(-largest), V(-largest), y);
+    }
     return y;
   }
 };
 
 /// (sum * one[0] * other[0] * rows[i] * columns[j] + row_bias[i] + column_bias[j]) * result[0];
-/// without what is null.
+/// without what is null; of 8 bits, at most the largest number that they hold, which is else 0.
 template <class T>
 struct scaled_sums {
   scaled_lines<f32> rows, columns;
   scaled_lines<T> row_bias, column_bias;
   global_ptr<const f32> one, other, result;
+  f32 largest;
   static constexpr bool replaces = true;
   FLAGGEMS_INLINE bool active() const { return true; }
   FLAGGEMS_INLINE scaled_tile<T> at(const coordinates&, i64 i) const {
-    scaled_tile<T> r{rows, columns, row_bias, column_bias, one, other, result, 1};
+    scaled_tile<T> r{rows, columns, row_bias, column_bias, one, other, result, largest, 1};
     if (rows.data != nullptr) r.rows.data = rows.data + i * rows.stride;
     if (row_bias.data != nullptr) r.row_bias.data = row_bias.data + i * row_bias.stride;
     return r;
