@@ -315,7 +315,7 @@ TYPED_TEST(scatters, index_put_of_rows) {
         }
       fg::index_put_(s, x.view(), std::tuple(a.in()), values.in(), accumulate);
       expect_equal(x.read(), expected);
-      fg::index_put_(s, both.view(), std::tuple(a.in(), b.in()), pairs.in(), accumulate);
+      fg::index_put_impl_(s, both.view(), std::tuple(a.in(), b.in()), pairs.in(), accumulate);
       expect_equal(both.read(), paired);
       EXPECT_TRUE(x.gaps_untouched() && both.gaps_untouched());
     }

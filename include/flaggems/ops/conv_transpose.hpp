@@ -8,8 +8,6 @@
 #include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/dispatch/window.hpp>
 
-#include <algorithm>
-
 namespace flaggems {
 namespace operators {
 struct conv_transpose;
@@ -135,7 +133,7 @@ void conv_transpose_into(const conv_transpose_request& ask, const S& stream, con
       images_at_once(plan.batch, plan.groups * depth * places * static_cast<i64>(sizeof(T)));
   auto columns = empty<T>(stream, {most, plan.groups, depth, places}, op);
   for (i64 begin = 0; begin < plan.batch; begin += most) {
-    const i64 n = (std::min)(most, plan.batch - begin);
+    const i64 n = kernels::min_of(most, plan.batch - begin);
     const auto own = columns.view().narrow(0, 0, n);
     gemm(op, stream, filters.unsqueeze(0).expand({n, plan.groups, depth, plan.channels}),
          x.narrow(0, begin, n).transpose(-2, -1), own, no_bias_view{}, 1, 0);

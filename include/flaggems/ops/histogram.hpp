@@ -10,7 +10,6 @@
 #include <flaggems/ops/statistics.hpp>
 #include <flaggems/tensor/optional.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <type_traits>
@@ -85,7 +84,7 @@ template <stream_like S, tensor_like X, optional_tensor Weights = std::nullopt_t
     const T least = detail::read_element(stream, low.view());
     if (least < 0) [[unlikely]]
       raise(errc::invalid_argument, op, "integers that are not negative", detail::text(least));
-    size = (std::max)(size, static_cast<i64>(detail::read_element(stream, high.view())) + 1);
+    size = kernels::max_of(size, static_cast<i64>(detail::read_element(stream, high.view())) + 1);
   }
   auto places = empty<i64>(stream, {v.numel()}, op);
   if (!v.empty()) assign(stream, places, cast<i64>(v), op);

@@ -16,7 +16,6 @@
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/sort.hpp>
 
-#include <algorithm>
 #include <limits>
 #include <tuple>
 #include <type_traits>
@@ -197,7 +196,7 @@ inline i64 aligned_places(const char* op, i64 count, i64 experts, i64 block_size
   if (!multiply(experts, block_size - 1, filling) || !add(count, filling, places) ||
       !multiply(count, block_size, whole)) [[unlikely]]
     raise(errc::invalid_argument, op, "fewer than 2^63 places", text(block_size));
-  return (std::min)(places, whole);
+  return kernels::min_of(places, whole);
 }
 
 template <class S, class Ids, class Sorted, class Experts, class Count>
