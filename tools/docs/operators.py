@@ -84,7 +84,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "max_pool2d_backward": "max_pool_with_indices_backward",
            "max_pool3d_backward": "max_pool_with_indices_backward",
            **{f"conv_transpose{n}d": "conv_transpose" for n in (1, 2, 3)},
-           "grid_sampler_2d": "grid_sampler", "grid_sampler_3d": "grid_sampler",
+           **{f"grid_sampler_{n}d{way}": f"grid_sampler{way}" for n in (2, 3) for way in ("", "_backward")},
            "max_unpool2d": "scatter", "max_unpool3d": "scatter",
            "cudnn_batch_norm_backward": "native_batch_norm_backward",
            "miopen_batch_norm_backward": "native_batch_norm_backward", "weight_norm": "weight_norm_interface",
@@ -430,6 +430,9 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
                             "i64 groups = 1, int_list dilation = {1}",
                             ["{name}(stream, input, weight, bias, out{given})",
                              "{name}(stream, input, weight, bias = std::nullopt{given}) -> tensor"]),
+         "GRID_SAMPLER_BACKWARD": ("i64 interpolation_mode, i64 padding_mode, bool align_corners, "
+                                   "gradient_mask<2> output_mask = {true, true}",
+                                   ["{name}(stream, grad_output, input, grid{given}) -> grid_gradients"]),
          "GRID_SAMPLER": ("i64 interpolation_mode, i64 padding_mode, bool align_corners",
                           ["{name}(stream, input, grid, out{given})", "{name}(stream, input, grid{given}) -> tensor"]),
          "NLL_FORWARD": ("loss_reduction reduced, i64 ignore_index",
