@@ -309,7 +309,7 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   if (p.name == line.encoded_one || p.name == line.encoded_other) return role::encoded;
   for (const std::string_view index :
        {"index", "indices", "position_ids", "target", "repeats", "slot_mapping", "topk_indices",
-         "token_expert_indices", "input_ids", "tid2eid", "sorter"})
+        "token_expert_indices", "input_ids", "tid2eid", "sorter"})
     if (p.name == index && !(index == "target" && line.has_values_as_target)) return role::index;
   for (const std::string_view length :
        {"cu_seqlens_q", "cu_seqlens_k", "cum_seq_q", "cum_seq_k", "seqused_k", "block_table",
