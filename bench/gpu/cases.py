@@ -602,6 +602,54 @@ def varlen_attention():
                            ("varlen_attention", (int(causal), most, -1, 0)), 1, reference(lengths, causal),
                            {"flash": by_flash(most, causal)})
 
+    def make_gradients(lengths, h, kh, d, causal, left):
+        q, k, v, starts, _ = make(lengths, h, kh, d)
+        most = max(lengths)
+        window = {"window_size_left": left, "window_size_right": 0} if left >= 0 else {}
+        out, logs = aten._flash_attention_forward(q, k, v, starts, starts, most, most, 0.0, causal and left < 0, False,
+                                                  **window)[:2]
+        return [q, k, v, random(*q.shape), out, logs, starts, *(torch.full_like(x, math.nan) for x in (q, k, v))]
+
+    def gradients(lengths, causal, left):  # by the definition
+        def one(q, k, v):
+            at = torch.arange(q.shape[1], device="cuda")
+            away = at[:, None] - at
+            k, v = (x.repeat_interleave(q.shape[0] // k.shape[0], 0) for x in (k, v))
+            scores = q @ k.transpose(1, 2) / math.sqrt(q.shape[2])
+            if causal:
+                scores = scores.masked_fill((away < 0) | (away > (left if left >= 0 else len(at))), -math.inf)
+            return scores.softmax(-1) @ v
+
+        def call(q, k, v, grad, *_):
+            each = zip(*(x.transpose(0, 1).split(lengths, 1) for x in (q, k, v, grad)))
+            found = []
+            for *inputs, g in each:
+                inputs = [x.detach().requires_grad_() for x in inputs]
+                found.append(torch.autograd.grad(one(*inputs), inputs, g))
+            return tuple(torch.cat(x, 1).transpose(0, 1) for x in zip(*found))
+        return call
+
+    def gradients_by_flash(most, causal, left):
+        window = {"window_size_left": left, "window_size_right": 0} if left >= 0 else {}
+
+        def call(q, k, v, grad, out, logs, starts, *_):
+            none = torch.empty(0, dtype=torch.int64, device="cuda")
+            return aten._flash_attention_backward(grad, q, k, v, out, logs, starts, starts, most, most, 0.0,
+                                                  causal and left < 0, none, none, **window)
+        return call
+
+    for causal, left in ((False, -1), (True, -1), (True, 512)):
+        for h, kh, d in ((32, 32, 64), (16, 16, 128), (32, 8, 128)):
+            for name, lengths in of_lengths.items():
+                heads, n, most = f"{h}/{kh}" if h > kh else f"{h}", sum(lengths), max(lengths)
+                if left >= 0:
+                    name += ", window 512"
+                yield Case("attention", "causal varlen backward" if causal else "varlen backward", f"{heads} x {d}: {name}",
+                           BF16, 4 * n * (h + kh) * d * size_of(BF16),
+                           lambda x=lengths, h=h, kh=kh, d=d, c=causal, w=left: make_gradients(x, h, kh, d, c, w),
+                           ("varlen_backward", (int(causal), most, left)), 3, gradients(lengths, causal, left),
+                           {"flash": gradients_by_flash(most, causal, left)})
+
     def scored(left, cap):  # causal, by the definition
         def one(q, k, v):
             at = torch.arange(q.shape[1], device="cuda")

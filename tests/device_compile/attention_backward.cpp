@@ -11,8 +11,18 @@ using scores = fk::attention_mask<bool>;
 FLAGGEMS_INSTANCE(
     scaled_dot_product_flash_attention_backward_queries,
     fk::attention_backward<float, float, scores, attention_side::queries, fk::stepping::strided>,
-    fk::attention_space, fk::attention_backward_args<float, float>, scores)
+    fk::attention_gradient_problem, fk::attention_backward_args<float, float>, scores)
 FLAGGEMS_INSTANCE(scaled_dot_product_flash_attention_backward_keys,
                   fk::attention_backward<bf16, float, fk::no_mask, attention_side::keys,
                                          fk::stepping::contiguous>,
-                  fk::attention_space, fk::attention_backward_args<bf16, float>, fk::no_mask)
+                  fk::attention_gradient_problem, fk::attention_backward_args<bf16, float>,
+                  fk::no_mask)
+FLAGGEMS_INSTANCE(flash_attention_backward_queries,
+                  fk::attention_backward<float, float, fk::no_mask, attention_side::queries,
+                                         fk::stepping::contiguous>,
+                  fk::sequence_gradient_problem, fk::attention_backward_args<float, float>,
+                  fk::no_mask)
+FLAGGEMS_INSTANCE(
+    flash_attention_backward_keys,
+    fk::attention_backward<bf16, float, fk::no_mask, attention_side::keys, fk::stepping::strided>,
+    fk::sequence_gradient_problem, fk::attention_backward_args<bf16, float>, fk::no_mask)

@@ -174,6 +174,13 @@ extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_register_operators(void*, const TVMF
   fg::set_launch_hook(&count_launch);
   return detail::tvm_ffi_register<device>(arguments, size, result, &call);
 }
+/// Of the tensors that it takes: DLPack's number of the host.
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_device_type(void*, const TVMFFIAny*, std::int32_t,
+                                                        TVMFFIAny* result) {
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = fg::dlpack_device<host>::kind;
+  return 0;
+}
 /// How many kernels the device was given.
 extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_launches(void*, const TVMFFIAny*, std::int32_t,
                                                      TVMFFIAny* result) {

@@ -225,13 +225,14 @@ TYPED_TEST(arrange, long_rows_of_small_elements) {
                          return x.at({(i[0] + 2) % 5, (i[1] + 18) % 21});
                        },
                        FLAGGEMS_MOVE_CASE(roll, by, along)});
-  check_move<bf16, D>({"pixel_shuffle",
-                       {2, 8, 3, 5},
-                       {2, 2, 6, 10},
-                       [](const grid& x, const std::vector<i64>& i) {
-                         return x.at({i[0], i[1] * 4 + i[2] % 2 * 2 + i[3] % 2, i[2] / 2, i[3] / 2});
-                       },
-                       FLAGGEMS_MOVE_CASE(pixel_shuffle, 2)});
+  check_move<bf16, D>(
+      {"pixel_shuffle",
+       {2, 8, 3, 5},
+       {2, 2, 6, 10},
+       [](const grid& x, const std::vector<i64>& i) {
+         return x.at({i[0], i[1] * 4 + i[2] % 2 * 2 + i[3] % 2, i[2] / 2, i[3] / 2});
+       },
+       FLAGGEMS_MOVE_CASE(pixel_shuffle, 2)});
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

@@ -120,7 +120,9 @@ int gathered = 0;
 /// x padded at random, or rolled, which is padding by the other end, in rows longer than a vector.
 template <class T, class D>
 void check_long_rows(std::mt19937& random) {
-  const auto below = [&](i64 n) { return static_cast<i64>(random() % static_cast<unsigned long>(n)); };
+  const auto below = [&](i64 n) {
+    return static_cast<i64>(random() % static_cast<unsigned long>(n));
+  };
   const auto least = static_cast<i64>(16 / sizeof(T));
   const i64 rows = below(4) + 1, columns = least + below(30);
   const auto mode = static_cast<fg::pad_mode>(below(4));
@@ -144,8 +146,7 @@ void check_long_rows(std::mt19937& random) {
   };
   std::vector<i64> four(pad, pad + 4);
   const f64 value = mode == fg::pad_mode::constant ? 9 : 0;
-  const shape sizes{2, rows, columns},
-      wide{2, rows + pad[2] + pad[3], columns + pad[0] + pad[1]};
+  const shape sizes{2, rows, columns}, wide{2, rows + pad[2] + pad[3], columns + pad[0] + pad[1]};
   check_move<T, D>({"pad", sizes, wide, want, FLAGGEMS_MOVE_CASE(pad, four, mode, value)});
 }
 

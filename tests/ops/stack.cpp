@@ -43,7 +43,8 @@ TYPED_TEST(stacks, all) {
                                    0, 0, 0, 0, x[3], x[4], x[5]});
 }
 
-/// x0, y0, ..., x1, y1, ...: from many tensors, and from few, whose elements a vector of a chip has.
+/// x0, y0, ..., x1, y1, ...: from many tensors, and from few, whose elements a vector of a chip
+/// has.
 template <class T, class D>
 void check_turns(int count) {
   const auto& s = test_stream<D>();

@@ -190,6 +190,16 @@ TYPED_TEST(extremes, special_cases) {
   expect_equal(values_of(fg::logsumexp(s, none.in(), 1)), {-infinity, -infinity});
   expect_equal(values_of(fg::logsumexp(s, row.in(), 0)), {-infinity});
   expect_close<f32>(values_of(fg::logsumexp(s, high.in(), 0)), {1000 + std::log(2.0)});
+  test_tensor<f32, D> limits({3, 2}, layout::contiguous,
+                             {infinity, 1, infinity, -infinity, std::nan(""), infinity});
+  for (const bool turned : {false, true}) {  // along rows, and by any strides
+    const auto sums =
+        values_of(turned ? fg::logsumexp(s, limits.in().transpose(0, 1).unsqueeze(2), {0, 2})
+                         : fg::logsumexp(s, limits.in(), 1));
+    EXPECT_EQ(sums[0], infinity);
+    EXPECT_EQ(sums[1], infinity);
+    EXPECT_TRUE(std::isnan(sums[2]));
+  }
   EXPECT_TRUE(std::isnan(values_of(fg::var(s, row.in().narrow(0, 0, 1)))[0]));
   for (const double order : {infinity, -infinity, -1.0, -2.0}) {
     EXPECT_RAISES(fg::linalg_vector_norm(s, none.in(), order, 1), invalid_argument,

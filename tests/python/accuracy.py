@@ -31,13 +31,14 @@ REDUCED = ((1, 2), (4096, 256), (200, 2560, 3))
 PRODUCTS = ((1, 1, 32), (15, 160, 1024), (495, 5333, 71))  # M, N, K
 QUICK = ((2, 19, 7),)
 
-Case = collections.namedtuple("Case", "name call shapes dtypes exact scale")
+Case = collections.namedtuple("Case", "name call shapes dtypes exact scale own")
 CASES = []
 
 
-def case(name, call, shapes=POINTWISE, dtypes=FLOATS, exact=False, scale=lambda shape: 1):
-    """call(random, shape, dtype) gives a function and its arguments; `scale` multiplies the absolute tolerance."""
-    CASES.append(Case(name, call, shapes, dtypes, exact, scale))
+def case(name, call, shapes=POINTWISE, dtypes=FLOATS, exact=False, scale=lambda shape: 1, own=None):
+    """call(random, shape, dtype) gives a function and its arguments; `scale` multiplies the absolute tolerance. `own` is our
+    function of the same arguments, where ours do not stand before ATen's."""
+    CASES.append(Case(name, call, shapes, dtypes, exact, scale, own))
 
 
 class Random:
@@ -178,10 +179,11 @@ product("outer", torch.outer, lambda m, n, k: ((m,), (n,)))
 product("dot", torch.dot, lambda m, n, k: ((k,), (k,)))
 
 NORMED = ((1, 40999), (100, 1024), (16, 64, 128))
-for norm, f in (("layer_norm", lambda x, w, b: F.layer_norm(x, w.shape, w, b)),
-                ("rms_norm", lambda x, w, b: F.rms_norm(x, w.shape, w, 1e-5))):
+for norm, f, own in (("layer_norm", lambda x, w, b: F.layer_norm(x, w.shape, w, b), None),
+                     ("rms_norm", lambda x, w, b: F.rms_norm(x, w.shape, w, 1e-5),
+                      lambda x, w, b: flaggems.ops.rms_norm(x, list(w.shape), w, 1e-5))):
     case(norm, lambda random, shape, dtype, f=f: (f, (random.normal(shape, dtype), random.normal(shape[-1:], dtype),
-                                                      random.normal(shape[-1:], dtype))), NORMED, scale=lambda s: 10)
+                                                      random.normal(shape[-1:], dtype))), NORMED, scale=lambda s: 10, own=own)
 case("group_norm", lambda random, shape, dtype: (lambda x, w, b: F.group_norm(x, 4, w, b), (
     random.normal(shape, dtype), random.normal(shape[1:2], dtype), random.normal(shape[1:2], dtype))),
      ((16, 32, 32, 32), (4, 16, 10)), scale=lambda s: 10)
@@ -189,7 +191,8 @@ for causal in (False, True):
     case(f"scaled_dot_product_attention {causal}", lambda random, shape, dtype, causal=causal: (
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=causal),
         [random.uniform(shape, dtype, -0.05, 0.05) for _ in range(3)]), ((2, 4, 128, 64), (1, 2, 77, 128)),
-         (torch.float16, torch.bfloat16), scale=lambda s: 10)
+         (torch.float16, torch.bfloat16), scale=lambda s: 10, own=lambda q, k, v, causal=causal:
+         flaggems.ops.scaled_dot_product_attention(q, k, v, is_causal=causal))
 
 
 # ---- moves and indices
@@ -244,18 +247,7 @@ def upcast(arguments):
     return [a.cpu().double() if a.is_floating_point() else a.cpu() for a in arguments]
 
 
-def check(one, random, shape, dtype, log):
-    f, arguments = one.call(random, shape, dtype)
-    expected = f(*upcast(arguments))
-    stated = f(*arguments).dtype
-    log.clear()
-    with flaggems.use_gems(fallback=True, log=lambda name, _, why: log.append((name, why))):
-        try:
-            got = f(*arguments)
-        except RuntimeError as error:
-            return f"{error}, after {log[-3:]}"
-    if not any(why is None for _, why in log):
-        return f"no operator of ours ran: {log}"
+def compared(one, got, expected, shape, stated):
     if got.dtype != stated:
         return f"expected {stated}, got {got.dtype}"
     got, expected = got.cpu(), expected.to(stated)
@@ -264,6 +256,23 @@ def check(one, random, shape, dtype, log):
     if torch.allclose(got, expected, RTOL[stated], 1e-4 * one.scale(shape), equal_nan=True):
         return ""
     return f"off by {float((got.double() - expected.double()).abs().max()):.2e}"
+
+
+def check(one, random, shape, dtype, log):
+    f, arguments = one.call(random, shape, dtype)
+    expected = f(*upcast(arguments))
+    stated = f(*arguments).dtype
+    log.clear()
+    if one.own:
+        return compared(one, one.own(*arguments), expected, shape, stated)
+    with flaggems.use_gems(fallback=True, log=lambda name, _, why: log.append((name, why))):
+        try:
+            got = f(*arguments)
+        except RuntimeError as error:
+            return f"{error}, after {log[-3:]}"
+    if not any(why is None for _, why in log):
+        return f"no operator of ours ran: {log}"
+    return compared(one, got, expected, shape, stated)
 
 
 def main():

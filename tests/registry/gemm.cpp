@@ -20,6 +20,17 @@ TEST(registry_gemm, products) {
   check("mm", {x, y}, [&] { return fg::mm(s, a, b); });
   check("bmm", {x3, y3}, [&] { return fg::bmm(s, a3, b3); });
   check("mv", {x, vector}, [&] { return fg::mv(s, a, v); });
+  check("addbmm", {added, x3, y3, 2, 0.25},
+        [&] { return fg::addbmm(s, c, a3, b3, {.beta = 2, .alpha = 0.25}); });
+  check("flaggems::matmuladd", {x, y, added}, [&] { return fg::matmuladd(s, a, b, c); });
+  const auto w3 = numbers({2, 5, 4}), p = numbers({3, 5}), q = numbers({3, 4}), r = numbers({2});
+  const auto v3 = numbers({4, 3}), u3 = numbers({4, 3}, -1, 1, 5);
+  const view<host> first(p), second(q), weights(w3), bias(r), cross(v3), other(u3);
+  check("bilinear", {first, second, weights, bias}, [&] { return fg::bilinear(s, p, q, w3, r); });
+  check("bilinear", {first, second, weights}, [&] { return fg::bilinear(s, p, q, w3); });
+  check("linalg_cross", {cross, other}, [&] { return fg::linalg_cross(s, v3, u3); });
+  check("flaggems::hadamard_transform", {x, 0.5},
+        [&] { return fg::hadamard_transform(s, a, 0.5); });
   check("addmm", {added, x, y}, [&] { return fg::addmm(s, c, a, b); });
   check("addmm", {added, x, y, 0.5, 3},
         [&] { return fg::addmm(s, c, a, b, {.beta = 0.5, .alpha = 3}); });
@@ -197,6 +208,19 @@ TEST(registry_attention, sequences) {
                                               .window_size_left = 1,
                                               .window_size_right = 0,
                                               .alibi_slopes = slopes.view()});
+        });
+  const auto of = fg::flash_attention_forward(s, a, k, v, starts, key_starts, 4, 5,
+                                              {.is_causal = true, .window_size_left = 2});
+  const auto g = numbers({6, 4, 8}, -1);
+  const view<host> grad(g), out(of.out), logs(of.softmax_logsumexp), state(of.rng_state),
+      unused(of.unused);
+  check("_flash_attention_backward",
+        {grad, q, keys, values, out, logs, first, key_first, 4, 5, 0.0, true, state, unused,
+         std::nullopt, 2},
+        [&] {
+          return fg::flash_attention_backward(s, g, a, k, v, of.out, of.softmax_logsumexp, starts,
+                                              key_starts, 4, 5,
+                                              {.is_causal = true, .window_size_left = 2});
         });
 }
 

@@ -60,6 +60,27 @@ TEST(registry_statistics, comparisons) {
                "any_results");
 }
 
+TEST(registry_statistics, distances) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 4}), b = numbers({3, 4}, -1, 1, 3);
+  const view<host> x(a), y(b);
+  check("pairwise_distance", {x, y, 3, 0.5, true},
+        [&] { return fg::pairwise_distance(s, a, b, 3, 0.5, true); });
+  check("cdist", {x, y, 1, 2}, [&] { return fg::cdist(s, a, b, 1, 2); });
+  check("_cdist_forward", {x, y, 3, std::nullopt}, [&] { return fg::cdist(s, a, b, 3); });
+  check("_euclidean_dist", {x, y}, [&] { return fg::cdist(s, a, b); });
+  const auto z = fg::cdist(s, a, b, 1);
+  const view<host> between(z);
+  check("_cdist_backward", {between, x, y, 1, between},
+        [&] { return fg::cdist_backward(s, z, a, b, 1, z); });
+  check("pdist", {x, 1}, [&] { return fg::pdist(s, a, 1); });
+  check("_pdist_forward", {x, 3}, [&] { return fg::pdist(s, a, 3); });
+  check("renorm", {x, 2, 0, 0.5}, [&] { return fg::renorm(s, a, 2, 0, 0.5); });
+  check("linalg_matrix_norm", {x, 1, list{1, 0}, true}, [&] {
+    return fg::linalg_matrix_norm(s, a, 1, {1, 0}, true);
+  });
+}
+
 TEST(registry_statistics, products) {
   const auto& s = stream_of<host>();
   const auto a = numbers({4}), b = numbers({4}, -2, 2, 2), m = numbers({4, 4}, -2, 2, 3);

@@ -5,6 +5,7 @@
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/attention_varlen.hpp>
+#include <flaggems/ops/attention_varlen_backward.hpp>
 
 namespace bridge {
 namespace {
@@ -48,6 +49,18 @@ const entry attention_backward("attention_backward", [](const call& c) {
           c.view<const T>(4), c.view<const fg::f32>(5), c.view<T>(6), c.view<T>(7), c.view<T>(8), 0,
           c.integer(0) != 0);
   });
+});
+
+/// Query, key, value, grad_out, out, logsumexp, where sequences begin, and the gradients; numbers:
+/// whether it is causal, the longest sequence, and the window before a key's own.
+const entry varlen_backward("varlen_backward", [](const call& c) {
+  using T = fg::bf16;
+  const auto starts = c.view<const fg::i32>(6);
+  const i64 most = c.integer(1);
+  fg::flash_attention_backward(c.on, c.view<const T>(3), c.view<const T>(0), c.view<const T>(1),
+                               c.view<const T>(2), c.view<const T>(4), c.view<const fg::f32>(5),
+                               starts, starts, most, most, c.view<T>(7), c.view<T>(8), c.view<T>(9),
+                               {.is_causal = c.integer(0) != 0, .window_size_left = c.integer(2)});
 });
 
 }  // namespace

@@ -196,6 +196,8 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   void load_box(u32 to, const tensor_map& map, const box_corner<Rank>& first, u32 bar, u16 blocks,
                 int line = FLAGGEMS_CALLER_LINE) const {
     if (map.rank != Rank) group().refuse("a map of the corner's dimensions", "another", line);
+    if (first.at[0] * static_cast<i32>(map.element) % 16 != 0)
+      group().refuse("a box that begins at a multiple of 16 bytes of a line", "another", line);
     std::vector<unsigned char> data(map.box_elements() * map.element);
     for_each_element(map, first, to, [&](const unsigned char* from, u32 byte) {
       if (from != nullptr) __builtin_memcpy(&data[byte], from, map.element);

@@ -112,9 +112,10 @@ struct default_tuning<families::reduce, Device, Model> {
   static constexpr i64 busy_threads = tuning<families::any, Device>::busy_threads;
   /// Blocks that are resident at once: results are cut into no more parts (H200: 4 a unit).
   static constexpr i64 resident_blocks = 4 * tuning<families::any, Device>::units;
-  static constexpr i64 vectors_per_thread = 16;   ///< of a row, before it has more threads (H200)
-  static constexpr i64 short_row_vectors = 16;    ///< of a row that a thread reads alone (H200)
-  static constexpr i64 columns_of_vectors = 16;   ///< vectors in a block's row: 256 bytes (H200)
+  static constexpr i64 vectors_per_thread = 16;  ///< of a row, before it has more threads (H200)
+  static constexpr i64 long_weight = 4;          ///< of vectors of a formula with many instructions
+  static constexpr i64 short_row_vectors = 16;   ///< of a row that a thread reads alone (H200)
+  static constexpr i64 columns_of_vectors = 16;  ///< vectors in a block's row: 256 bytes (H200)
   static constexpr i64 columns_of_elements = 32;  ///< the same where there are no vectors (H200)
 };
 template <class Device>

@@ -29,9 +29,8 @@ template <class T, class... Others>
 inline constexpr bool are_all = (std::is_same_v<T, Others> && ...);
 
 /// The gradients of attention in T, whose logarithms are of C; a mask or no_mask_view.
-template <class T, class D, class Mask>
+template <class T, class D, class Mask, bool HasWindows = false>
 struct attention_backward_call {
-  static constexpr const char* op = "scaled_dot_product_flash_attention_backward";
   using C = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
   using view = tensor_view<const T, D>;
   using written = tensor_view<T, D>;
@@ -42,6 +41,9 @@ struct attention_backward_call {
   tensor_view<const C, D> logs;
   Mask mask;
   written grad_q, grad_k, grad_v;
+  const char* op = "scaled_dot_product_flash_attention_backward";
+  /// Keys before and behind a position's own that it sees; below 0: all.
+  i64 window_left = -1, window_right = -1;
 
   /// Raises unless all have the sizes that query, key and value say; returns those of the scores.
   shape check(const attention_options& options) const {
@@ -139,9 +141,16 @@ struct attention_backward_call {
                                                         reduction_result::total);
       return sums;
     };
-    launch_attention_backward(op, stream,
-                              batches.space_of(q, k, v, options.is_causal ? 0 : k.size(-2)), x,
-                              kernel_mask, sum_dots);
+    const i64 queries = q.size(-2), keys = k.size(-2);
+    const i64 shift = options.alignment == causal_alignment::top_left ? 0 : keys - queries;
+    i64 diagonal = options.is_causal ? shift : keys, left = queries;
+    if constexpr (HasWindows) {
+      if (window_right >= 0)
+        diagonal = kernels::min_of(diagonal, shift + kernels::min_of(window_right, keys + queries));
+      if (window_left >= 0) left = kernels::min_of(window_left, keys + queries) - shift;
+    }
+    const kernels::attention_gradient_problem problem{batches.space_of(q, k, v, diagonal), left};
+    launch_attention_backward<HasWindows>(op, stream, problem, x, kernel_mask, sum_dots);
   }
 
  private:
@@ -187,7 +196,7 @@ void scaled_dot_product_flash_attention_backward(const S& stream, const G& grad_
   static_assert(std::is_same_v<value_t<const Logs&>, attention_log_type<T>>,
                 "flaggems: logsumexp is of f32, of f64 if the inputs are");
   attention_options options{.dropout_p = dropout_p, .is_causal = is_causal, .scale = scale};
-  detail::check_dropout(detail::attention_backward_call<T, D, detail::no_mask_view>::op, options);
+  detail::check_dropout("scaled_dot_product_flash_attention_backward", options);
   const tensor_view<const T, D> q = as_view(query), k = as_view(key), v = as_view(value);
   options.enable_gqa = detail::shares_heads(q, k, v);
   const auto run = [&](const auto& mask) {

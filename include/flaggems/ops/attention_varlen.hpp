@@ -162,6 +162,42 @@ struct varlen_attention_call {
     start(stream, out, sums);
   }
 
+  /// The problem, as kernels take it.
+  kernels::sequence_space space() const {
+    kernels::sequence_space r;
+    r.count = count();
+    r.key_heads = key_heads();
+    r.group = group();
+    r.total_queries = q.size(0);
+    r.total_keys = most_keys();
+    r.head_size = q.size(2);
+    r.value_size = v.size(-1);
+    r.left = options.window_left;
+    r.right = options.causal ? 0 : options.window_right;
+    r.starts = numbers_of(starts);
+    r.key_starts = numbers_of(key_starts);
+    r.used = numbers_of(used);
+    r.table = numbers_of(options.block_table);
+    r.table_row = is_paged() ? options.block_table->stride(0) : 0;
+    r.page = is_paged() ? k.size(1) : 0;
+    r.blocks = k.size(0);
+    return r;
+  }
+  i64 group() const { return q.size(1) / key_heads(); }
+  /// Operands by the rows of queries, [rows, heads, size], and of keys, and the logarithms.
+  template <class X>
+  kernels::attention_arg<X> queries_of(const tensor_view<X, D>& x) const {
+    return rows_of(x, x.stride(0), x.stride(0), x.stride(1), group(), x.stride(2));
+  }
+  template <class X>
+  kernels::attention_arg<X> keys_of(const tensor_view<X, D>& x) const {
+    return rows_of(x, x.stride(0), x.stride(-3), x.stride(-2), 1, x.stride(-1));
+  }
+  template <class X>
+  kernels::attention_arg<X> logs_of(const tensor_view<X, D>& x) const {
+    return rows_of(x, x.stride(1), x.stride(1), x.stride(0), group(), 0);
+  }
+
  private:
   static kernels::sequence_numbers numbers_of(const std::optional<numbers>& x) {
     if (!x) return {nullptr, 0};
@@ -179,48 +215,23 @@ struct varlen_attention_call {
     r.element = element;
     return r;
   }
-  template <class X>
-  kernels::attention_arg<X> keys_of(const tensor_view<X, D>& x) const {
-    return rows_of(x, x.stride(0), x.stride(-3), x.stride(-2), 1, x.stride(-1));
-  }
 
   template <class S>
   void start(const S& stream, const tensor_view<O, D>& out,
              const std::optional<tensor_view<C, D>>& sums) const {
-    const i64 group = q.size(1) / key_heads();
-    kernels::sequence_space space;
-    space.count = count();
-    space.key_heads = key_heads();
-    space.group = group;
-    space.total_queries = q.size(0);
-    space.total_keys = most_keys();
-    space.head_size = q.size(2);
-    space.value_size = v.size(-1);
-    space.left = options.window_left;
-    space.right = options.causal ? 0 : options.window_right;
-    space.starts = numbers_of(starts);
-    space.key_starts = numbers_of(key_starts);
-    space.used = numbers_of(used);
-    space.table = numbers_of(options.block_table);
-    space.table_row = is_paged() ? options.block_table->stride(0) : 0;
-    space.page = is_paged() ? k.size(1) : 0;
-    space.blocks = k.size(0);
-    const auto queries = rows_of(q, q.stride(0), q.stride(0), q.stride(1), group, q.stride(2));
-    const auto results =
-        rows_of(out, out.stride(0), out.stride(0), out.stride(1), group, out.stride(2));
+    const kernels::sequence_space all = space();
     kernels::attention_arg<C> logarithms{};
-    if (sums)
-      logarithms = rows_of(*sums, sums->stride(1), sums->stride(1), sums->stride(0), group, 0);
-    const C scale = attention_scale<C>({.scale = options.softmax_scale}, space.head_size);
+    if (sums) logarithms = logs_of(*sums);
+    const C scale = attention_scale<C>({.scale = options.softmax_scale}, all.head_size);
     const auto attend = [&](const auto& mask) {
-      launch_sequence_attention(op, stream, space, queries, keys_of(k), keys_of(v), mask, results,
-                                logarithms, scale, out.numel());
+      launch_sequence_attention(op, stream, all, queries_of(q), keys_of(k), keys_of(v), mask,
+                                queries_of(out), logarithms, scale, out.numel());
     };
     const auto& slopes = options.alibi_slopes;
     if (options.softcap == 0 && options.window_left < 0 && !slopes)
       return attend(kernels::no_mask{});
     kernels::sequence_rule rule{};
-    rule.group = group;
+    rule.group = group();
     rule.rule.cap.limit = static_cast<f32>(options.softcap);
     rule.rule.window.left = static_cast<i32>(kernels::min_of(options.window_left, most_keys()));
     if (!slopes) return attend(rule);
@@ -405,10 +416,9 @@ varlen_attention_options<D> as_varlen(const flash_attention_options<D>& options)
           .alibi_slopes = options.alibi_slopes};
 }
 template <class CumQ, class CumK>
-void check_both(const CumQ& of_queries, const CumK& of_keys) {
+void check_both(const char* op, const CumQ& of_queries, const CumK& of_keys) {
   if (of_queries.has_value() != of_keys.has_value()) [[unlikely]]
-    raise(errc::invalid_argument, "flash_attention_forward", "both of cum_seq_q and cum_seq_k",
-          "one");
+    raise(errc::invalid_argument, op, "both of cum_seq_q and cum_seq_k", "one");
 }
 
 }  // namespace detail
@@ -443,7 +453,7 @@ void flash_attention_forward(const S& stream, const Q& query, const K& key, cons
                 "flaggems: softmax_logsumexp is of f32, of f64 if the inputs are");
   const auto starts = detail::optional_view<i32, D>(cum_seq_q);
   const auto key_starts = detail::optional_view<i32, D>(cum_seq_k);
-  detail::check_both(starts, key_starts);
+  detail::check_both("flash_attention_forward", starts, key_starts);
   if (starts)
     detail::varlen_attention<Q, K, V, decltype(*starts), CumK,
                              std::optional<tensor_view<const i32, D>>, value_t<Out>, D>(

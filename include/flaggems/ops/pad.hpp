@@ -134,9 +134,9 @@ struct pad_move {
       const T outside = kernels::number_cast<T>(number_given);
       i64 begin[max_rank];
       for (int d = 0; d < out.rank(); ++d) begin[d] = low[d] > 0 ? low[d] : 0;
-      return copy_padded<sizeof(T)>(
-          name, stream, layout_of(out), layout_of(from), out.numel(), begin, mode,
-          kernels::bit_cast<kernels::uint_of_size<sizeof(T)>>(outside));
+      return copy_padded<sizeof(T)>(name, stream, layout_of(out), layout_of(from), out.numel(),
+                                    begin, mode,
+                                    kernels::bit_cast<kernels::uint_of_size<sizeof(T)>>(outside));
     } else {
       return false;
     }

@@ -290,7 +290,7 @@ constexpr bool is_hint(std::string_view name) {
   for (const std::string_view hint :
        {"cudnn_enable", "cudnn_enabled", "non_blocking", "copy", "pin_memory", "layout", "device",
         "stable", "deterministic", "scheduler_metadata", "num_splits", "cp_rank",
-        "return_softmax_lse"})
+        "return_softmax_lse", "rng_state", "unused"})
     if (name == hint) return true;
   return false;
 }
@@ -301,6 +301,7 @@ constexpr bool must_be_false(std::string_view name) {
 
 constexpr role role_of(const line_facts& line, std::string_view choice, const parameter& p) {
   if (p.kind != parameter_kind::tensor && p.kind != parameter_kind::tensors) return role::no_tensor;
+  if (p.name == "rng_state" || p.name == "unused") return role::no_tensor;  // not read
   if (p.name == choice) return role::choice;
   if (p.name == line.sized_by) return role::sizes;
   if (p.name == line.kept_one || p.name == line.kept_other || p.name == line.kept_third ||

@@ -4,6 +4,7 @@
 #include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/attention_forms.hpp>
 #include <flaggems/ops/attention_varlen.hpp>
+#include <flaggems/ops/attention_varlen_backward.hpp>
 
 #include "contract.hpp"
 
@@ -76,6 +77,15 @@ void backward() {
   };
   each(fg::floating_types{}, [&](const auto& x) { differentiate(x, std::nullopt); });
   each(types<pair<bf16, bool>, pair<f16, f16>, pair<f32, bool>, pair<f64, f64>>{}, differentiate);
+}
+
+void backward_of_sequences() {
+  each(fg::floating_types{}, [](const auto& x) {
+    const auto n = some<fg::i32>();
+    const auto [out, logs] = fg::scaled_dot_product_flash_attention(s, x, x, x);
+    (void)fg::flash_attention_backward(s, x, x, x, x, out, logs, n, n, 1, 1);
+    (void)fg::flash_attention_backward(s, x, x, x, x, out, logs, std::nullopt, std::nullopt, 1, 1);
+  });
 }
 
 }  // namespace contract

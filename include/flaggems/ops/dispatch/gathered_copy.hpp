@@ -73,8 +73,8 @@ class padded_plan {
   dimension& last() { return dims_[rank_ - 1]; }
   [[nodiscard]] kernels::gathered_dimension gathered(const dimension& d) const {
     const auto size = static_cast<i32>(d.size);
-    kernels::gathered_dimension r{divider_by(d.wide), static_cast<i32>(d.low), size,
-                                  static_cast<i32>(d.stride), 0, 0, 0, 0};
+    kernels::gathered_dimension r{
+        divider_by(d.wide), static_cast<i32>(d.low), size, static_cast<i32>(d.stride), 0, 0, 0, 0};
     if (mode_ == pad_mode::reflect) {
       r.before_step = r.behind_step = -1;
       r.behind_start = 2 * (size - 1);

@@ -6,6 +6,7 @@
 #include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/attention_forms.hpp>
 #include <flaggems/ops/attention_varlen.hpp>
+#include <flaggems/ops/attention_varlen_backward.hpp>
 
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/dtypes.hpp>
@@ -72,6 +73,18 @@ flash_attention_options<D> options_of(
           .alibi_slopes = alibi_slopes};
 }
 
+/// The options that ATen has.
+inline flash_attention_backward_options options_of(
+    std::type_identity<flash_attention_backward_options>, f64 dropout_p, bool is_causal,
+    std::optional<f64> scale, std::optional<i64> window_size_left,
+    std::optional<i64> window_size_right) {
+  return {.dropout_p = dropout_p,
+          .is_causal = is_causal,
+          .scale = scale,
+          .window_size_left = window_size_left,
+          .window_size_right = window_size_right};
+}
+
 }  // namespace flaggems
 
 namespace flaggems::operator_families {
@@ -116,6 +129,7 @@ struct attention {
         FLAGGEMS_BIND(flaggems::scaled_dot_product_attention_forward, masked_types, line("flaggems::scaled_dot_product_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False) -> (Tensor output, Tensor logsumexp)").options_from("dropout_p").without_out()),
         FLAGGEMS_BIND(flaggems::scaled_dot_product_attention_backward, masked_types, line("flaggems::scaled_dot_product_attention_backward(Tensor do, Tensor query, Tensor key, Tensor value, Tensor o, Tensor M, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, float? scale=None, bool enable_gqa=False) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)").options_from("dropout_p").keeps("M").without_out()),
         FLAGGEMS_BIND(flaggems::flash_attention_forward, sequence_types, line("_flash_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? cum_seq_q, Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, bool return_debug_mask, *, float? scale=None, SymInt? window_size_left=None, SymInt? window_size_right=None, Tensor? seqused_k=None, Tensor? alibi_slopes=None) -> (Tensor output, Tensor softmax_logsumexp, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)").options_from("dropout_p").keeps("alibi_slopes").without_out()),
+        FLAGGEMS_BIND(flaggems::flash_attention_backward, sequence_types, line("_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, Tensor rng_state, Tensor unused, *, float? scale=None, SymInt? window_size_left=None, SymInt? window_size_right=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)").options_from("dropout_p").keeps("logsumexp").without_out()),
         FLAGGEMS_BIND(flaggems::flash_attn_varlen_func, sequence_types, line("flaggems::flash_attn_varlen_func(Tensor q, Tensor k, Tensor v, SymInt max_seqlen_q, Tensor cu_seqlens_q, SymInt max_seqlen_k, Tensor? cu_seqlens_k=None, Tensor? seqused_k=None, Tensor? q_v=None, float dropout_p=0.0, float? softmax_scale=None, bool causal=False, SymInt[]? window_size=None, float softcap=0.0, Tensor? alibi_slopes=None, bool deterministic=False, bool return_attn_probs=False, Tensor? block_table=None, bool return_softmax_lse=False, *, Tensor? scheduler_metadata=None, Tensor? q_descale=None, Tensor? k_descale=None, Tensor? v_descale=None, Tensor? s_aux=None, int num_splits=0, int cp_world_size=1, int cp_rank=0, Tensor? cp_tot_seqused_k=None, int fa_version=2) -> (Tensor out, Tensor softmax_lse)").options_from("q_v").outputs_after(8).keeps("alibi_slopes", "q_descale", "k_descale", "v_descale")));
     // clang-format on
   }

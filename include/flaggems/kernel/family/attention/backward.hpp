@@ -6,7 +6,7 @@
 // have a pass of their own: a gradient is summed by one block, in one order.
 #pragma once
 
-#include <flaggems/kernel/family/attention/attention.hpp>
+#include <flaggems/kernel/family/attention/sequences.hpp>
 
 namespace flaggems::kernels {
 
@@ -25,6 +25,65 @@ struct attention_backward_args {
   C scale;
 };
 
+/// A block's rows of one side, from `first` on, and what they are of: position i sees the keys from
+/// i - left to i + diagonal. Rows that are queries are those of all heads that share keys.
+struct attention_gradient_rows {
+  coordinates of_queries, of_keys;
+  i64 first, queries, keys, diagonal, left;
+};
+
+/// The problem of a pass; a `left` of `queries` lets a position see all keys before it.
+struct attention_gradient_problem : attention_space {
+  i64 left;
+  template <attention_side Side>
+  FLAGGEMS_INLINE i64 row_tiles(i64 rows) const {
+    return ceil_div(Side == attention_side::queries ? group * queries : keys, rows);
+  }
+  template <attention_side Side>
+  FLAGGEMS_INLINE i64 gradient_tiles(i64 rows) const {
+    return batches * row_tiles<Side>(rows);
+  }
+  template <attention_side Side>
+  FLAGGEMS_INLINE attention_gradient_rows gradient_rows(i64 t, i64 rows) const {
+    const i64 each = row_tiles<Side>(rows), batch = t / each;
+    const coordinates c = locate(batch);
+    return {c, c, (t - batch * each) * rows, queries, keys, diagonal, left};
+  }
+};
+
+/// The same of sequences, without pages.
+struct sequence_gradient_problem : sequence_space {
+  template <attention_side Side>
+  FLAGGEMS_INLINE i64 row_tiles(i64 rows) const {
+    return (Side == attention_side::queries ? group * total_queries : total_keys) / rows + count;
+  }
+  template <attention_side Side>
+  FLAGGEMS_INLINE i64 gradient_tiles(i64 rows) const {
+    return key_heads * row_tiles<Side>(rows);
+  }
+  template <attention_side Side>
+  FLAGGEMS_INLINE attention_gradient_rows gradient_rows(i64 t, i64 rows) const {
+    const i64 each = row_tiles<Side>(rows), head = t / each, at = t - head * each;
+    const auto first_tile = [&](i64 s) FLAGGEMS_LAMBDA {
+      return (Side == attention_side::queries ? group * start(s) : bounds(s).key) / rows + s;
+    };
+    const i64 s = last_before(at, first_tile);
+    const sequence_bounds here = bounds(s);
+    attention_gradient_rows r;
+    r.of_queries.rank = r.of_keys.rank = 2;
+    r.of_queries.inner = r.of_keys.inner = 0;
+    r.of_queries.at[0] = here.begin;
+    r.of_keys.at[0] = here.key;
+    r.of_queries.at[1] = r.of_keys.at[1] = head;
+    r.first = (at - first_tile(s)) * rows;
+    r.queries = here.queries;
+    r.keys = here.keys;
+    r.diagonal = here.diagonal(right);
+    r.left = left < 0 ? here.queries : left - (here.keys - here.queries);
+    return r;
+  }
+};
+
 template <class T, class C, class Mask, attention_side Side, stepping Steps>
 struct attention_backward {
   static constexpr bool of_queries = Side == attention_side::queries;
@@ -32,14 +91,9 @@ struct attention_backward {
   static constexpr int columns = 2;  // others whose scores are in registers
   static constexpr int tile = 64;    // others at a time
 
-  /// The rows of a batch.
-  FLAGGEMS_INLINE static i64 rows_of(const attention_space& space) {
-    return of_queries ? space.group * space.queries : space.keys;
-  }
-
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, attention_space space,
-                                  attention_backward_args<T, C> x, Mask mask) {
+  template <class Block, class Space>
+  FLAGGEMS_INLINE static void run(Block& block, Space space, attention_backward_args<T, C> x,
+                                  Mask mask) {
     const i64 depth = round_up(space.head_size, 16), width = round_up(space.value_size, 16);
     const auto row_at = block.template scratch<C>(rows * depth);
     const auto value_at = block.template scratch<C>(rows * width);
@@ -47,21 +101,23 @@ struct attention_backward {
     const auto slopes = block.template scratch<C>(rows * tile);  // of the scores
     const auto sum = block.template scratch<C>(rows * depth);
     const auto value_sum = block.template scratch<C>(of_queries ? 0 : rows * width);
-    const i64 all_rows = rows_of(space), row_tiles = ceil_div(all_rows, i64{rows});
-    const i64 others = of_queries ? space.keys : space.queries;
-    block.for_each_tile(space.batches * row_tiles, [&](i64 t) FLAGGEMS_LAMBDA {
-      const i64 batch = t / row_tiles, first = (t - batch * row_tiles) * rows;
-      const coordinates c = space.locate(batch);
+    block.for_each_tile(space.template gradient_tiles<Side>(rows), [&](i64 t) FLAGGEMS_LAMBDA {
+      const attention_gradient_rows here = space.template gradient_rows<Side>(t, rows);
+      const i64 all_rows = of_queries ? space.group * here.queries : here.keys;
+      const i64 others = of_queries ? here.keys : here.queries, first = here.first;
+      if (first >= all_rows) return;
+      const coordinates &c = of_queries ? here.of_queries : here.of_keys,
+                        &of_others = of_queries ? here.of_keys : here.of_queries;
       // Rows past the end repeat the last one: computed, not stored. A row sees the others, or is
       // seen by them, from one to another.
       i64 head[rows], position[rows], from[rows], to[rows];
       i64 begin = others, end = 0;  // those of any row
       static_for<rows>([&](auto r) FLAGGEMS_LAMBDA {
         const i64 row = min_of(first + r, all_rows - 1);
-        head[r] = of_queries ? row / space.queries : 0;
-        position[r] = of_queries ? row - head[r] * space.queries : row;
-        from[r] = of_queries ? 0 : max_of(i64(0), row - space.diagonal);
-        to[r] = of_queries ? min_of(others, position[r] + space.diagonal + 1) : others;
+        head[r] = of_queries ? row / here.queries : 0;
+        position[r] = of_queries ? row - head[r] * here.queries : row;
+        from[r] = max_of(i64(0), position[r] - (of_queries ? here.left : here.diagonal));
+        to[r] = min_of(others, position[r] + (of_queries ? here.diagonal : here.left) + 1);
         begin = min_of(begin, from[r]);
         end = max_of(end, to[r]);
       });
@@ -89,8 +145,8 @@ struct attention_backward {
       }
       const i64 heads = of_queries ? 1 : space.group;
       for (i64 h = 0; h < heads; ++h) {
-        const auto others_at = x.other.at(c) + h * x.other.head;
-        const auto values_at = x.other_value.at(c) + h * x.other_value.head;
+        const auto others_at = x.other.at(of_others) + h * x.other.head;
+        const auto values_at = x.other_value.at(of_others) + h * x.other_value.head;
         for (i64 start = begin; start < end; start += tile) {
           const i64 n = min_of(i64(tile), end - start);
           block.sync();  // the rows are written, the weights of the tile before are read
@@ -101,8 +157,8 @@ struct attention_backward {
           block.sync();
           for (int r = 0; r < rows; ++r) {  // not unrolled: exp is long
             const auto line = weights.from(r * tile), slope = slopes.from(r * tile);
-            const auto masked = of_queries ? mask.row(c, head[r], position[r], start)
-                                           : mask.column(c, h, start, position[r]);
+            const auto masked = of_queries ? mask.row(here.of_queries, head[r], position[r], start)
+                                           : mask.column(here.of_queries, h, start, position[r]);
             const i32 seen_from = i32(max_of(i64(0), from[r] - start)),
                       seen_to = i32(max_of(i64(0), min_of(n, to[r] - start)));
             block.for_each_lane(n, [&](auto lane) FLAGGEMS_LAMBDA {
@@ -113,10 +169,10 @@ struct attention_backward {
                 by = V(shift[r]);
                 product = V(dot[r]);
               } else {
-                by = finite(V(load<C>(x.logs.at(c) + h * x.logs.head + start * x.logs.position,
-                                      x.logs.position, lane)));
-                product = V(load<C>(x.dots.at(c) + h * x.dots.head + start * x.dots.position,
-                                    x.dots.position, lane));
+                const auto logs = x.logs.at(of_others) + h * x.logs.head;
+                const auto dots = x.dots.at(of_others) + h * x.dots.head;
+                by = finite(V(load<C>(logs + start * x.logs.position, x.logs.position, lane)));
+                product = V(load<C>(dots + start * x.dots.position, x.dots.position, lane));
               }
               const V s = masked.template apply<C>(lane, V(load<C>(line, lane)));
               const J j = iota<i32>(lane);

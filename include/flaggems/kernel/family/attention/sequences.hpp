@@ -108,10 +108,10 @@ struct sequence_space {
     keys = max_of(i64(0), min_of(keys, total_keys - key));
     return {begin, max_of(i64(0), start(sequence + 1) - begin), key, keys};
   }
-  FLAGGEMS_INLINE sequence_tile tile(i64 t, i64 rows) const {
-    const i64 each = tiles_of_head(rows), head = t / each, at = t - head * each;
-    const auto first_tile = [&](i64 s) FLAGGEMS_LAMBDA { return group * start(s) / rows + s; };
-    i64 low = 0, high = count;  // the last sequence whose tiles begin here or before
+  /// The last sequence whose tiles begin at number `at` or before.
+  template <class F>
+  FLAGGEMS_INLINE i64 last_before(i64 at, const F& first_tile) const {
+    i64 low = 0, high = count;
     while (high - low > 1) {
       const i64 middle = (low + high) / 2;
       if (first_tile(middle) <= at)
@@ -119,22 +119,28 @@ struct sequence_space {
       else
         high = middle;
     }
-    const sequence_bounds here = bounds(low);
+    return low;
+  }
+  FLAGGEMS_INLINE sequence_tile tile(i64 t, i64 rows) const {
+    const i64 each = tiles_of_head(rows), head = t / each, at = t - head * each;
+    const auto first_tile = [&](i64 s) FLAGGEMS_LAMBDA { return group * start(s) / rows + s; };
+    const i64 own = last_before(at, first_tile);
+    const sequence_bounds here = bounds(own);
     sequence_tile r;
     r.queries_at.rank = r.keys_at.rank = 2;
     r.queries_at.inner = r.keys_at.inner = 0;
     r.queries_at.at[0] = here.begin;
     r.keys_at.at[0] = here.key;
     r.queries_at.at[1] = r.keys_at.at[1] = r.queries_at.key_head = head;
-    r.queries_at.sequence = low;
+    r.queries_at.sequence = own;
     r.queries_at.shift = here.keys - here.queries;
-    r.first = (at - first_tile(low)) * rows;
+    r.first = (at - first_tile(own)) * rows;
     r.rows = group * here.queries;
     r.queries = here.queries;
     r.keys = here.keys;
     r.left = left;
     r.right = right;
-    r.table = {table.data + low * table_row, table.step};
+    r.table = {table.data + own * table_row, table.step};
     r.page = page;
     r.blocks = blocks;
     return r;

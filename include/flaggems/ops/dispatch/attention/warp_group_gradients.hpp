@@ -31,27 +31,48 @@ concept differentiates_by_warp_groups = requires {
   tuning<families::attention, Device>::warp_group_gradient_tiles;
 };
 
-/// Gradients in T (bf16 or f16) without a mask.
-template <class S, class T>
+/// The rows of a problem of gradients as batches of one length: of sequences those of all.
+inline kernels::attention_space rows_of(const kernels::attention_gradient_problem& x) { return x; }
+inline kernels::attention_space rows_of(const kernels::sequence_gradient_problem& x) {
+  kernels::attention_space r{};
+  r.rank = 2;
+  r.sizes[0] = 1;
+  r.sizes[1] = r.batches = x.key_heads;
+  r.group = x.group;
+  r.queries = x.total_queries;
+  r.keys = x.total_keys;
+  r.head_size = x.head_size;
+  r.value_size = x.value_size;
+  r.diagonal = x.total_keys;
+  return r;
+}
+/// Whether positions do not see all keys before their own.
+inline bool has_window(const kernels::attention_gradient_problem& x) { return x.left < x.queries; }
+inline bool has_window(const kernels::sequence_gradient_problem& x) { return x.left >= 0; }
+
+/// Gradients in T (bf16 or f16) without a mask, of one length or of sequences; with windows if
+/// HasWindows.
+template <class S, class T, class Problem, bool HasWindows>
 class warp_group_gradients {
  public:
   using device = device_of<S>;
   using numbers = tuning<families::attention, device>;
 
-  warp_group_gradients(const S& stream, const kernels::attention_space& space,
+  warp_group_gradients(const S& stream, const Problem& problem,
                        const attention_gradient_args<T, f32>& x)
       : stream_(stream),
-        space_(space),
+        problem_(problem),
+        space_(rows_of(problem)),
         scale_(x.scale),
-        q_(decode_operand(x.q, space.rank)),
-        k_(decode_operand(x.k, space.rank)),
-        v_(decode_operand(x.v, space.rank)),
-        grad_out_(decode_operand(x.grad_out, space.rank)),
-        out_(decode_operand(x.out, space.rank)),
-        logs_(decode_operand(x.logs, space.rank)),
-        grad_q_(decode_operand(x.grad_q, space.rank)),
-        grad_k_(decode_operand(x.grad_k, space.rank)),
-        grad_v_(decode_operand(x.grad_v, space.rank)),
+        q_(decode_operand(x.q, space_.rank)),
+        k_(decode_operand(x.k, space_.rank)),
+        v_(decode_operand(x.v, space_.rank)),
+        grad_out_(decode_operand(x.grad_out, space_.rank)),
+        out_(decode_operand(x.out, space_.rank)),
+        logs_(decode_operand(x.logs, space_.rank)),
+        grad_q_(decode_operand(x.grad_q, space_.rank)),
+        grad_k_(decode_operand(x.grad_k, space_.rank)),
+        grad_v_(decode_operand(x.grad_v, space_.rank)),
         is_narrow_(are_narrow_strides(x.q, x.k, x.v, x.grad_out, x.out, x.logs, x.grad_q, x.grad_k,
                                       x.grad_v)) {}
 
@@ -71,10 +92,17 @@ class warp_group_gradients {
   }
 
  private:
+  static constexpr bool of_sequences = std::is_same_v<Problem, kernels::sequence_gradient_problem>;
   static constexpr const auto& tiles = numbers::warp_group_gradient_tiles;
   static constexpr int width = kernels::vec_size<T>;
   /// Limits of 32-bit counts, and of strides of a map.
   static constexpr i64 most = i64{1} << 28, most_stride = i64{1} << 38;
+
+  static i32 narrow(i64 x) { return static_cast<i32>(x); }
+  /// A number of keys next to a position's own, which may be larger than there are any.
+  static i32 narrow_distance(i64 keys) {
+    return narrow(kernels::max_of(-2 * most, kernels::min_of(keys, 2 * most)));
+  }
 
   template <class... Args>
   static bool are_narrow_strides(const Args&... x) {
@@ -118,14 +146,13 @@ class warp_group_gradients {
 
   /// The problem of a pass over rows of so many tiles.
   kernels::attention_gradient_space space_of(i64 row_tiles, bool of_keys, i64 padded) const {
-    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
     const i64 sharers = of_keys ? 1 : space_.group;
     kernels::attention_gradient_space x{};
     x.queries = narrow(space_.queries);
     x.keys = narrow(space_.keys);
     x.head_size = narrow(space_.head_size);
     x.value_size = narrow(space_.value_size);
-    x.diagonal = narrow(space_.diagonal);
+    x.diagonal = narrow_distance(space_.diagonal);
     x.group = narrow(space_.group);
     x.scale = scale_;
     x.heads = divider_by(inner());
@@ -134,10 +161,7 @@ class warp_group_gradients {
     const i64 batches = space_.batches * sharers;
     const i64 others = of_keys ? space_.group * space_.queries : space_.keys;
     const i64 bytes = others * (space_.head_size + space_.value_size) * i64{sizeof(T)};
-    const i64 turns = kernels::ceil_div(
-        batches,
-        kernels::max_of(i64{1}, kernels::min_of(batches, numbers::gradient_bytes / bytes)));
-    const i64 at_once = kernels::ceil_div(batches, turns);
+    const auto [turns, at_once] = attention_turns(batches, bytes, numbers::gradient_bytes, 2);
     x.at_once = divider_by(at_once);
     x.tiles_at_once = divider_by(row_tiles * at_once);
     x.row_tiles = static_cast<u32>(row_tiles);
@@ -147,6 +171,51 @@ class warp_group_gradients {
     x.padded = divider_by(padded);
     x.sums = static_cast<u32>(padded * space_.batches * space_.group);
     return x;
+  }
+
+  /// f(space) with what sequences and windows add to the problem of a pass.
+  template <class F>
+  bool with_space(const kernels::attention_gradient_space& space,
+                  const kernels::sequence_tile_plan* plan, const F& f) const {
+    if constexpr (of_sequences) {
+      kernels::sequence_gradient_space many{};
+      static_cast<kernels::attention_gradient_space&>(many) = space;
+      many.right = problem_.right < 0 ? -1 : narrow_distance(problem_.right);
+      many.plan = plan;
+      return with_window(many, f);
+    } else {
+      return with_window(space, f);
+    }
+  }
+  template <class Space, class F>
+  bool with_window(const Space& space, const F& f) const {
+    if constexpr (HasWindows)
+      if (has_window(problem_)) {
+        kernels::windowed_gradients<Space> windowed{};
+        static_cast<Space&>(windowed) = space;
+        windowed.left = narrow_distance(problem_.left);
+        return f(windowed);
+      }
+    return f(space);
+  }
+  /// How many tiles of so many rows there are: each sequence begins one.
+  i64 row_tiles(i64 rows, i64 each) const {
+    if constexpr (of_sequences)
+      return rows / each + problem_.count;
+    else
+      return kernels::ceil_div(rows, each);
+  }
+  /// Plans the tiles of sequences.
+  template <bool OfKeys>
+  void make_plan(const char* op, i64 positions, i64 count,
+                 kernels::sequence_tile_plan* plan) const {
+    using planning = kernels::sequence_tile_planning<OfKeys>;
+    launch_config config;
+    config.op = op;
+    config.threads = planning::max_threads;
+    config.tiles = kernels::ceil_div(count, i64{config.threads});
+    const kernels::sequence_space& sequences = problem_;
+    launch<planning>(stream_, config, sequences, narrow(positions), narrow(count), plan);
   }
 
   template <std::size_t K>
@@ -163,8 +232,12 @@ class warp_group_gradients {
         padded * space_.group > most ||
         (padded + space_.keys) * space_.group * space_.batches > most)
       return false;
-    auto queries = space_of(kernels::ceil_div(space_.queries, i64{of_queries::m}), false, padded);
-    auto keys = space_of(kernels::ceil_div(space_.keys, i64{of_keys::m}), true, padded);
+    const i64 query_tiles = row_tiles(space_.queries, of_queries::m),
+              key_tiles = row_tiles(space_.keys, of_keys::m);
+    if (kernels::max_of(query_tiles, key_tiles) > most / (space_.group * space_.batches))
+      return false;
+    auto queries = space_of(query_tiles, false, padded);
+    auto keys = space_of(key_tiles, true, padded);
     queries.is_grad_aligned = are_vec_aligned<width>(grad_q_, space_.head_size);
     keys.is_grad_aligned = are_vec_aligned<width>(grad_k_, space_.head_size);
     keys.is_grad_value_aligned = are_vec_aligned<width>(grad_v_, space_.value_size);
@@ -172,7 +245,7 @@ class warp_group_gradients {
     auto sums = empty<f32>(stream_, shape{2, all}, op);
     const i64 rows = all / padded;
     const i64 sizes[] = {2, rows, padded}, strides[] = {all, padded, 1},
-              boxes[] = {2, 1, tile.queries};
+              boxes[] = {2, 1, of_sequences ? tile.queries + 4 : tile.queries};
     const tensor_map of_sums = tensor_map_of(
         stream_,
         tensor_view<const f32, device>(sums.data(), int_list(sizes, 3), int_list(strides, 3)),
@@ -191,15 +264,26 @@ class warp_group_gradients {
                      grad_others = map_of_queries(grad_out_, space_.value_size, of_keys::n);
     const kernels::decode_arg<T> none{};
     const f32* const found = sums.data();
+    using kernels::sequence_tile_plan;
+    auto plans = empty<i32>(stream_,
+                            shape{of_sequences ? query_tiles + key_tiles : 0,
+                                  i64{sizeof(sequence_tile_plan) / sizeof(i32)}},
+                            op);
+    auto* const of_query_tiles = reinterpret_cast<sequence_tile_plan*>(plans.data());
+    auto* const of_key_tiles = of_sequences ? of_query_tiles + query_tiles : nullptr;
     const auto pass = [&]<class Tile>(std::type_identity<Tile>, const auto& run) {
       using kernel = kernels::attention_warp_gradients<T, Tile>;
       config.scratch = kernel::most_scratch;
       if constexpr (Tile::side == attention_side::queries)
-        return run.template operator()<kernel>(queries, q_rows, grad_rows, k_others, v_others,
-                                               of_sums, found, grad_q_, none);
+        return with_space(queries, of_query_tiles, [&](const auto& space) {
+          return run.template operator()<kernel>(space, q_rows, grad_rows, k_others, v_others,
+                                                 of_sums, found, grad_q_, none);
+        });
       else
-        return run.template operator()<kernel>(keys, k_rows, v_rows, q_others, grad_others, of_sums,
-                                               found, grad_k_, grad_v_);
+        return with_space(keys, of_key_tiles, [&](const auto& space) {
+          return run.template operator()<kernel>(space, k_rows, v_rows, q_others, grad_others,
+                                                 of_sums, found, grad_k_, grad_v_);
+        });
     };
     const auto has_threads = [&]<class Kernel>(const auto&... args) {
       return most_threads<Kernel>(stream_, config, args...) >= Kernel::max_threads;
@@ -212,6 +296,10 @@ class warp_group_gradients {
     first.tiles = kernels::ceil_div(all, i64{sums_kernel::rows});
     first.scratch = 0;
     launch<sums_kernel>(stream_, first, queries, grad_out_, out_, logs_, sums.data());
+    if constexpr (of_sequences) {
+      make_plan<false>(op, of_queries::m, query_tiles, of_query_tiles);
+      make_plan<true>(op, of_keys::m, key_tiles, of_key_tiles);
+    }
     const auto starts = [&]<class Kernel>(const auto& space, const auto&... args) {
       config.tiles = kernels::min_of(i64{space.tiles}, units);
       launch<Kernel>(stream_, config, space, args...);
@@ -222,7 +310,8 @@ class warp_group_gradients {
   }
 
   const S& stream_;
-  const kernels::attention_space& space_;
+  const Problem& problem_;
+  kernels::attention_space space_;
   f32 scale_;
   kernels::decode_arg<const T> q_, k_, v_, grad_out_, out_;
   kernels::decode_arg<const f32> logs_;

@@ -112,6 +112,17 @@ template <std::size_t Count>
   return found;
 }
 
+/// The first tile of a list with fewer rows than tile `of` for the same heads; that one if none is.
+template <std::size_t Count>
+[[nodiscard]] constexpr std::size_t attention_tile_of_fewer_rows(
+    const attention_warp_numbers (&tiles)[Count], std::size_t of) {
+  for (std::size_t t = 0; of < Count && t < Count; ++t)
+    if (tiles[t].size == tiles[of].size && tiles[t].is_masked == tiles[of].is_masked &&
+        tiles[t].consumers < tiles[of].consumers)
+      return t;
+  return of;
+}
+
 /// The result of start<Tile>(least_tiles) for the chosen tile of a device's list; false if there is
 /// no such tile.
 template <class Device, bool is_masked, class Start>
@@ -153,17 +164,17 @@ tensor_map attention_map(const S& stream, const E* data, const i64 (&sizes)[Rank
 }
 
 /// How many batches begin at once (kernels::attention_turn): at most so many whose keys and values,
-/// of `bytes` each, are no more than `most` bytes, or up to half as many again if then all turns
-/// have as many. A last turn of fewer would leave blocks without work.
+/// of `bytes` each, are no more than `most` bytes, or up to half as many again (of `halves` halves)
+/// if then all turns have as many. A last turn of fewer would leave blocks without work.
 struct attention_turns {
   i64 turns, at_once;
-  attention_turns(i64 batches, i64 bytes, i64 most) {
+  attention_turns(i64 batches, i64 bytes, i64 most, i64 halves = 1) {
     const i64 some =
         kernels::max_of(i64{1}, kernels::min_of(batches, most / kernels::max_of(i64{1}, bytes)));
     turns = kernels::ceil_div(batches, some);
     at_once = kernels::ceil_div(batches, turns);
     constexpr i64 tries = 8;
-    const i64 last = some + kernels::min_of(some / 2, tries);
+    const i64 last = some + kernels::min_of(halves * some / 2, tries);
     for (i64 n = some + 1; turns * at_once != batches && n <= last; ++n)
       if (batches % n == 0) {
         turns = batches / n;
@@ -223,11 +234,18 @@ class warp_group_attention {
     if (units == 0 || space.keys == 0 || !is_mapped(q, space.group, space.queries) ||
         !is_mapped(k, 1, space.keys) || !is_mapped(v, 1, space.keys) || !is_mask_mapped())
       return false;
-    return by_attention_tile<device, is_masked>(
-        attention_tile_of(numbers::warp_group_tiles,
-                          kernels::max_of(space.head_size, space.value_size), space.keys,
-                          space.diagonal < space.keys, is_masked),
-        [&]<class Tile>(i64 least_tiles) { return start<Tile>(units, least_tiles); });
+    const auto start_tile = [&](std::size_t tile) {
+      return by_attention_tile<device, is_masked>(
+          tile, [&]<class Tile>(i64 least_tiles) { return start<Tile>(units, least_tiles); });
+    };
+    constexpr auto& tiles = numbers::warp_group_tiles;
+    const std::size_t usual =
+        attention_tile_of(tiles, kernels::max_of(space.head_size, space.value_size), space.keys,
+                          space.diagonal < space.keys, is_masked);
+    if (start_tile(usual)) return true;
+    // Where its tiles are too few, those of fewer rows may not be.
+    const std::size_t smaller = attention_tile_of_fewer_rows(tiles, usual);
+    return smaller != usual && start_tile(smaller);
   }
 
  private:

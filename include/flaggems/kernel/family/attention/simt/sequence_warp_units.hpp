@@ -18,20 +18,31 @@ struct alignas(16) sequence_tile_plan {
 };
 
 /// Finds the tiles of all sequences, of so many positions each, and orders them by the keys that
-/// they see. The rest of the `count` tiles get no queries.
-struct sequence_planning {
+/// they see. The rest of the `count` tiles get no queries and no keys. OfKeys: tiles of keys, by
+/// the queries that see them: the same, counted from the last ones back.
+template <bool OfKeys>
+struct sequence_tile_planning {
   static constexpr int max_threads = 128;
 
-  /// The tiles of a sequence that see more than `keys` keys.
-  FLAGGEMS_INLINE static i64 tiles_beyond(const sequence_bounds& s, i64 right, i64 positions,
-                                          i64 keys) {
-    const i64 tiles = ceil_div(s.queries, positions);
-    if (keys < 0) return tiles;
-    if (s.keys <= keys) return 0;
-    const i64 before = keys - s.diagonal(right);  // positions that see no more
-    if (before >= s.queries) return 0;
-    return tiles - max_of(before, i64(0)) / positions;
-  }
+  /// The rows and others of a sequence: row i sees the others j <= i + diagonal.
+  struct sides {
+    i64 rows, others, diagonal;
+    FLAGGEMS_INLINE sides(const sequence_bounds& s, i64 right)
+        : rows(OfKeys ? s.keys : s.queries),
+          others(OfKeys ? s.queries : s.keys),
+          diagonal(!OfKeys     ? s.diagonal(right)
+                   : right < 0 ? s.queries
+                               : right) {}
+    /// The tiles that see more than `seen` others.
+    FLAGGEMS_INLINE i64 tiles_beyond(i64 positions, i64 seen) const {
+      const i64 tiles = ceil_div(rows, positions);
+      if (seen < 0) return tiles;
+      if (others <= seen) return 0;
+      const i64 before = seen - diagonal;  // rows that see no more
+      if (before >= rows) return 0;
+      return tiles - max_of(before, i64(0)) / positions;
+    }
+  };
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const sequence_space& space, i32 positions,
@@ -39,9 +50,10 @@ struct sequence_planning {
     block.for_each_tile(ceil_div(i64{count}, i64{max_threads}), [&](i64 some) FLAGGEMS_LAMBDA {
       const i64 i = some * max_threads + block.thread();
       if (i >= count) return;
+      const auto of = [&](i64 s) FLAGGEMS_LAMBDA { return sides(space.bounds(s), space.right); };
       i64 before = 0, own = 0, tiles = 0;
       for (; own < space.count; ++own, before += tiles) {
-        tiles = ceil_div(space.bounds(own).queries, i64{positions});
+        tiles = ceil_div(of(own).rows, i64{positions});
         if (i < before + tiles) break;
       }
       if (own == space.count) {
@@ -49,25 +61,25 @@ struct sequence_planning {
         return;
       }
       const sequence_bounds s = space.bounds(own);
-      const i64 tile = i - before, end = min_of((tile + 1) * positions, s.queries);
-      const i64 seen = max_of(i64(0), min_of(s.keys, end + s.diagonal(space.right)));
+      const sides here(s, space.right);
+      const i64 tile = i - before, end = min_of((tile + 1) * positions, here.rows);
+      const i64 seen = max_of(i64(0), min_of(here.others, end + here.diagonal));
       // Tiles that see as much are in the order of sequences, the last ones of each first.
       i64 rank = tiles - 1 - tile;
       for (i64 other = 0; other < space.count; ++other)
-        if (other != own)
-          rank += tiles_beyond(space.bounds(other), space.right, positions,
-                               other < own ? seen - 1 : seen);
+        if (other != own) rank += of(other).tiles_beyond(positions, other < own ? seen - 1 : seen);
       if (rank >= count) return;  // of starts that do not increase
       plan[rank] = {static_cast<i32>(s.begin),
                     static_cast<i32>(s.queries),
                     static_cast<i32>(s.key),
                     static_cast<i32>(s.keys),
-                    static_cast<i32>(tile * positions),
+                    static_cast<i32>((OfKeys ? tiles - 1 - tile : tile) * positions),
                     static_cast<i32>(own),
                     {}};
     });
   }
 };
+using sequence_planning = sequence_tile_planning<false>;
 
 struct sequence_warp_unit;
 /// A problem of sequences: its batches are heads of keys and, of heads that share keys, those that

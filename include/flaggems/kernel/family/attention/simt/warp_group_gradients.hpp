@@ -8,90 +8,18 @@
 #pragma once
 
 #include <flaggems/kernel/block/simt/warp_group.hpp>
-#include <flaggems/kernel/family/attention/backward.hpp>
-#include <flaggems/kernel/family/attention/simt/warp_group_units.hpp>
+#include <flaggems/kernel/family/attention/simt/gradient_units.hpp>
 
 namespace flaggems::kernels {
 
-/// A block's tile of a pass: Consumers warp groups of 64 rows each, which pass over Others at a
-/// time, of which Stages are in block-local memory; heads of up to Size elements.
-template <attention_side Side, int Size, int Others, int Consumers, int Stages>
-struct attention_gradient_tile {
-  static constexpr attention_side side = Side;
-  static constexpr int d = Size, n = Others, m = 64 * Consumers, consumers = Consumers;
-  static constexpr int stages = Stages, threads = 128 * (Consumers + 1);
-  static constexpr int box = 64, boxes = ceil_div(Size, box);
-  static constexpr u32 row_bytes = boxes * m * 128, other_bytes = boxes * n * 128;
-  // What each query has: its logarithm and its sum.
-  static constexpr u32 sums_bytes = Side == attention_side::keys ? 2 * n * 4 : 0;
-  static constexpr int scratch =
-      static_cast<int>(2 * row_bytes + Stages * (2 * other_bytes + sums_bytes) + 16 * (Stages + 1));
-  static constexpr int few_registers = Consumers == 3 ? 32 : Size > 64 ? 24 : 40;
-  static constexpr int many_registers = Consumers == 3 ? 160 : Size > 64 ? 240 : 232;
-  static_assert(Size % 64 == 0 && Others % 16 == 0 && (Consumers == 2 || Consumers == 3));
-};
-
-/// The problem of a pass. Batches are those of the rows' heads; rows of the batches, and others.
-struct attention_gradient_space {
-  i32 queries, keys, head_size, value_size;
-  i32 diagonal;  // position i sees the keys j <= i + diagonal
-  i32 group;     // heads of the queries that share keys
-  f32 scale;
-  divider heads;                   // of the operands' inner batches
-  divider sharers;                 // heads of the rows in a batch of the operands
-  divider at_once, tiles_at_once;  // as of prefill_space
-  u32 row_tiles, batches, tiles, turns;
-  divider padded;  // queries, as the sums have room for
-  u32 sums;        // of all queries
-  bool is_grad_aligned, is_grad_value_aligned;
-};
-
-/// A tile of rows, and the tiles of others that they see, of each head of those.
-template <class Tile>
-struct attention_gradient_unit {
-  static constexpr bool of_queries = Tile::side == attention_side::queries;
-  decode_place place;
-  i32 batch, head, first;
-  i32 begin, end;  // tiles of others
-  bool exists;
-  i32 whole;  // of queries: tiles from here on hide others; of keys: those before it do
-  FLAGGEMS_INLINE attention_gradient_unit(const attention_gradient_space& space, u32 index)
-      : place(space, 0) {
-    const attention_turn turn(space, index);
-    exists = turn.exists;
-    const u32 of_operands = space.sharers.quotient(turn.batch);
-    place = decode_place(space, of_operands);
-    batch = static_cast<i32>(of_operands);
-    head = static_cast<i32>(turn.batch - of_operands * space.sharers.divisor);
-    if constexpr (of_queries) {
-      first = static_cast<i32>(space.row_tiles - 1 - turn.rank) * Tile::m;
-      const i32 last = min_of(first + Tile::m, space.queries) - 1;
-      begin = 0;
-      end = ceil_div(seen(space, last), Tile::n);
-      whole = seen(space, first) / Tile::n;
-    } else {
-      first = static_cast<i32>(turn.rank) * Tile::m;
-      const i32 last = min_of(first + Tile::m, space.keys) - 1;
-      begin = max_of(0, first - space.diagonal) / Tile::n;
-      end = ceil_div(space.queries, Tile::n);
-      whole = ceil_div(max_of(0, last - space.diagonal), Tile::n);
-    }
-  }
-  FLAGGEMS_INLINE static i32 seen(const attention_gradient_space& space, i32 query) {
-    return max_of(0, min_of(space.keys, query + space.diagonal + 1));
-  }
-  FLAGGEMS_INLINE bool hides(i32 tile) const { return of_queries ? tile >= whole : tile < whole; }
-};
-
 /// A thread of a pass.
-template <class Block, class T, class Tile>
+template <class Block, class Space, class T, class Tile>
 class attention_gradient_by_warp_groups {
  public:
   FLAGGEMS_INLINE attention_gradient_by_warp_groups(
-      Block& block, const attention_gradient_space& space, const tensor_map& row,
-      const tensor_map& row_value, const tensor_map& other, const tensor_map& other_value,
-      const tensor_map& sums, global_ptr<const f32> sums_data, const decode_arg<T>& grad,
-      const decode_arg<T>& grad_value)
+      Block& block, const Space& space, const tensor_map& row, const tensor_map& row_value,
+      const tensor_map& other, const tensor_map& other_value, const tensor_map& sums,
+      global_ptr<const f32> sums_data, const decode_arg<T>& grad, const decode_arg<T>& grad_value)
       : block_(block),
         unit_(block.machine()),
         space_(space),
@@ -129,12 +57,15 @@ class attention_gradient_by_warp_groups {
 
  private:
   using unit_type = warp_group_unit<typename Block::machine_type>;
-  using work = attention_gradient_unit<Tile>;
+  using work = attention_gradient_unit<Tile, Space>;
   static constexpr bool of_queries = work::of_queries;
   static constexpr int d = Tile::d, n = Tile::n, m = Tile::m;
   static constexpr u32 stages = Tile::stages;
   /// Whether a unit's rows are kept in registers, which spares memory half of what scores read.
   static constexpr bool keeps_rows = d <= 64 && n == 64;
+  /// Logarithms in a stage, and sums behind them: of sequences those from a multiple of 4 on, as
+  /// the copy engine takes lines from 16 bytes on only.
+  static constexpr int stage_sums = Space::has_sequences ? n + 4 : n;
   using kept_type = u32[d / 4];
   using ring_position = pipeline_position<Tile::stages>;
   using scores_type = f32[n / 2];
@@ -160,7 +91,7 @@ class attention_gradient_by_warp_groups {
     for (u32 index = static_cast<u32>(block_.cluster()); index < space_.tiles;
          index += static_cast<u32>(block_.clusters())) {
       const work u(space_, index);
-      if (u.exists) f(u, index);
+      if (u.exists()) f(u, index);
     }
   }
   FLAGGEMS_INLINE i32 other_heads() const { return of_queries ? 1 : space_.group; }
@@ -181,18 +112,22 @@ class attention_gradient_by_warp_groups {
     for_each_unit([&](const work& u, u32) FLAGGEMS_LAMBDA {
       unit_.wait(empty(of_rows), phase ^ 1);
       unit_.expect(full(of_rows), 2 * Tile::row_bytes);
-      load(base_, row_, u.first, u.head, u.place, m, full(of_rows));
-      load(base_ + Tile::row_bytes, row_value_, u.first, u.head, u.place, m, full(of_rows));
+      load(base_, row_, u.row_at() + u.first, u.head, u.place, m, full(of_rows));
+      load(base_ + Tile::row_bytes, row_value_, u.row_at() + u.first, u.head, u.place, m,
+           full(of_rows));
       phase ^= 1;
       for (i32 h = 0; h < other_heads(); ++h)
         for (i32 t = u.begin; t < u.end; ++t) {
           unit_.wait(empty(at.stage), at.phase ^ 1);
-          unit_.expect(full(at.stage), 2 * Tile::other_bytes + Tile::sums_bytes);
-          load(others_at(at.stage), other_, t * n, h, u.place, n, full(at.stage));
-          load(values_at(at.stage), other_value_, t * n, h, u.place, n, full(at.stage));
+          unit_.expect(full(at.stage),
+                       2 * Tile::other_bytes + (of_queries ? 0 : 2 * stage_sums * 4));
+          const i32 first = u.other_at() + t * n;
+          load(others_at(at.stage), other_, first, h, u.place, n, full(at.stage));
+          load(values_at(at.stage), other_value_, first, h, u.place, n, full(at.stage));
           if constexpr (!of_queries)
             unit_.load_box(sums_at(at.stage), sums_,
-                           box_corner<3>{{t * n, u.batch * space_.group + h, 0}}, full(at.stage));
+                           box_corner<3>{{first / 4 * 4, u.batch * space_.group + h, 0}},
+                           full(at.stage));
           at.next();
         }
     });
@@ -251,25 +186,29 @@ class attention_gradient_by_warp_groups {
   FLAGGEMS_INLINE i32 column() const { return static_cast<i32>(thread_) % 4 * 2; }
 
   /// Of a thread's two rows: where the others of a tile that they do not see end or begin, from the
-  /// thread's first one on; of queries the logarithm, in powers of two, and the sum.
+  /// thread's first one on, with windows the other end, too; of queries the logarithm, in powers of
+  /// two, and the sum.
   struct rows_type {
-    i32 bound[2];
+    i32 bound[2], window[2];
+    u32 first;  // of queries of a sequence that are others: the first one's sum in a stage
     f32 log[2], sum[2];
   };
   FLAGGEMS_INLINE rows_type rows_of(const work& u) const {
     rows_type x{};
+    if constexpr (Space::has_sequences && !of_queries) x.first = static_cast<u32>(u.other_at()) % 4;
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < 2; ++r) {
       const i32 row = u.first + row_in_tile() + 8 * r;
       if constexpr (of_queries) {
         const u32 at = static_cast<u32>(u.batch * space_.group + u.head) * space_.padded.divisor +
-                       min_of(static_cast<u32>(row), space_.padded.divisor - 1);
+                       min_of(static_cast<u32>(u.row_at() + row), space_.padded.divisor - 1);
         x.log[r] = sums_data_[at];
         x.sum[r] = sums_data_[i64{space_.sums} + at];
-        x.bound[r] = work::seen(space_, min_of(row, space_.queries - 1)) - column();
+        x.bound[r] = u.bound(min_of(row, u.rows() - 1)) - column();
       } else {
-        x.bound[r] = row - space_.diagonal - column();
+        x.bound[r] = row - u.bounds.diagonal - column();
       }
+      if constexpr (Space::has_windows) x.window[r] = u.window_bound(row) - column();
     }
     return x;
   }
@@ -277,14 +216,42 @@ class attention_gradient_by_warp_groups {
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < n / 2; ++i) {
       const i32 other = tile * n + i / 4 * 8 + i % 2, bound = x.bound[i / 2 % 2];
-      const bool is_hidden = of_queries ? other >= bound : other < bound;
+      bool is_hidden = of_queries ? other >= bound : other < bound;
+      if constexpr (Space::has_windows) {
+        const i32 beyond = x.window[i / 2 % 2];
+        is_hidden = is_hidden || (of_queries ? other < beyond : other >= beyond);
+      }
       s[i] = is_hidden ? lowest<f32>() : s[i];
     }
+  }
+  /// Others of another sequence, behind a unit's own, become 0 in a stage, which has `kept` before
+  /// them, and what such queries have, from number `first` on, hides them: numbers times weights of
+  /// 0 might be none.
+  FLAGGEMS_INLINE void clear(u32 stage, u32 kept, [[maybe_unused]] u32 first) const {
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (u32 b = 0; b < Tile::boxes; ++b)
+      for (u32 i = kept * 8 + thread_ - 128; i < n * 8; i += 128 * Tile::consumers) {
+        unit_.write(others_at(stage) + b * (n * 128) + i * 16, vec<u32, 4>{});
+        unit_.write(values_at(stage) + b * (n * 128) + i * 16, vec<u32, 4>{});
+      }
+    if constexpr (!of_queries)
+      for (u32 i = thread_ - 128; i < stage_sums / 2; i += 128 * Tile::consumers) {
+        const f32 hides = i < stage_sums / 4 ? -lowest<f32>() : 0.0F;
+        vec<u32, 4> x;
+        FLAGGEMS_SIMT_UNROLL
+        for (u32 e = 0; e < 4; ++e)
+          x.at[e] = i % (stage_sums / 4) * 4 + e < first + kept
+                        ? unit_.template read<u32>(sums_at(stage) + 16 * i + 4 * e)
+                        : bit_cast<u32>(hides);
+        unit_.write(sums_at(stage) + 16 * i, x);
+      }
+    unit_.fence_writes();
+    unit_.sync_named(1 + Tile::consumers, 128 * Tile::consumers);
   }
   /// f(score, x) for each, x being what its query has: its own row's `own`, or, of others, what the
   /// stage has from number `first` on.
   template <class F>
-  FLAGGEMS_INLINE void for_each_score(scores_type& s, const f32 (&own)[2], u32 stage, int first,
+  FLAGGEMS_INLINE void for_each_score(scores_type& s, const f32 (&own)[2], u32 stage, u32 first,
                                       const F& f) const {
     if constexpr (of_queries) {
       FLAGGEMS_SIMT_UNROLL
@@ -292,8 +259,12 @@ class attention_gradient_by_warp_groups {
     } else {
       FLAGGEMS_SIMT_UNROLL
       for (int j = 0; j < n / 8; ++j) {
-        const auto x = unit_.template read<vec<f32, 2>>(
-            sums_at(stage) + static_cast<u32>(4 * (first + 8 * j + column())));
+        const u32 at = sums_at(stage) + 4 * (first + static_cast<u32>(8 * j + column()));
+        vec<f32, 2> x;
+        if constexpr (Space::has_sequences)
+          x = {{unit_.template read<f32>(at), unit_.template read<f32>(at + 4)}};
+        else
+          x = unit_.template read<vec<f32, 2>>(at);
         FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < 4; ++e) f(4 * j + e, s[4 * j + e], x.at[e % 2]);
       }
@@ -322,12 +293,15 @@ class attention_gradient_by_warp_groups {
   }
   /// A tile of others. No product is pending in the end: compilers move registers that a loop
   /// carries, which a pending product might still read.
-  FLAGGEMS_INLINE void step(state& own, const rows_type& x, const ring_position& at, bool hides,
+  FLAGGEMS_INLINE void step(state& own, const rows_type& x, const ring_position& at, const work& u,
                             i32 tile) const {
     const f32 factor = space_.scale * ln2_constants<f32>::inverse;
     const u32 stage = at.stage;
     scores_type &s = own.s, &g = own.g;
     unit_.wait(full(stage), at.phase);
+    if constexpr (Space::has_sequences)
+      if (const i32 kept = u.others() - tile * n; kept < n)
+        clear(stage, static_cast<u32>(kept), x.first);
     kept_type row, value;
     if constexpr (keeps_rows) {
       copy(row, own.row);
@@ -341,10 +315,10 @@ class attention_gradient_by_warp_groups {
     unit_.template await<1>();
     unit_.hold(s);
     if constexpr (keeps_rows) unit_.hold(row);
-    for_each_score(s, x.log, stage, 0, [&](int, f32& score, f32 log) FLAGGEMS_LAMBDA {
+    for_each_score(s, x.log, stage, x.first, [&](int, f32& score, f32 log) FLAGGEMS_LAMBDA {
       score = fma(score, factor, -log);
     });
-    if (hides) hide(s, x, tile);
+    if (u.hides(tile)) hide(s, x, tile);
     FLAGGEMS_SIMT_UNROLL
     for (int i = 0; i < n / 2; ++i) s[i] = softmax_power_of_two(s[i]);
     if constexpr (of_queries) {
@@ -359,9 +333,9 @@ class attention_gradient_by_warp_groups {
     }
     unit_.hold(g);
     if constexpr (keeps_rows) unit_.hold(value);
-    for_each_score(g, x.sum, stage, n, [&](int i, f32& slope, f32 sum) FLAGGEMS_LAMBDA {
-      slope = s[i] * (slope - sum);
-    });
+    for_each_score(g, x.sum, stage, x.first + stage_sums,
+                   [&](int i, f32& slope, f32 sum)
+                       FLAGGEMS_LAMBDA { slope = s[i] * (slope - sum); });
     pack(own.slopes, g);
     unit_.hold(own.slopes);
     unit_.hold(own.sums);
@@ -392,7 +366,7 @@ class attention_gradient_by_warp_groups {
       i32 left = other_heads() * max_of(0, u.end - u.begin), tile = u.begin;
       FLAGGEMS_SIMT_NO_UNROLL
       for (; left > 0; --left) {
-        step(own, x, at, u.hides(tile), tile);
+        step(own, x, at, u, tile);
         at.next();
         if (++tile == u.end) tile = u.begin;
       }
@@ -408,9 +382,9 @@ class attention_gradient_by_warp_groups {
     FLAGGEMS_SIMT_UNROLL
     for (int r = 0; r < 2; ++r) {
       const i32 row = u.first + row_in_tile() + 8 * r;
-      const bool exists = row < (of_queries ? space_.queries : space_.keys);
+      const bool exists = row < u.rows();
       const auto line = [&](const decode_arg<T>& arg) FLAGGEMS_LAMBDA {
-        return arg.at(u.place) + (i64{u.head} * arg.head + i64{row} * arg.position);
+        return arg.at(u.place) + (i64{u.head} * arg.head + i64{u.row_at() + row} * arg.position);
       };
       store_fragment_row<d>(block_, sums + 2 * r, space_.scale, line(grad_), grad_.element,
                             space_.head_size, space_.is_grad_aligned, exists);
@@ -423,7 +397,7 @@ class attention_gradient_by_warp_groups {
 
   Block& block_;
   unit_type unit_;
-  const attention_gradient_space& space_;
+  const Space& space_;
   const tensor_map &row_, &row_value_, &other_, &other_value_, &sums_;
   global_ptr<const f32> sums_data_;
   const decode_arg<T>&grad_, &grad_value_;
@@ -442,14 +416,14 @@ struct attention_warp_gradients {
   static constexpr int min_blocks = 1, most_scratch = Tile::scratch;
   static constexpr bool awaits_earlier = true;
 
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const attention_gradient_space& space,
-                                  const tensor_map& row, const tensor_map& row_value,
-                                  const tensor_map& other, const tensor_map& other_value,
-                                  const tensor_map& sums, global_ptr<const f32> sums_data,
-                                  const decode_arg<T>& grad, const decode_arg<T>& grad_value) {
+  template <class Block, class Space>
+  FLAGGEMS_INLINE static void run(Block& block, const Space& space, const tensor_map& row,
+                                  const tensor_map& row_value, const tensor_map& other,
+                                  const tensor_map& other_value, const tensor_map& sums,
+                                  global_ptr<const f32> sums_data, const decode_arg<T>& grad,
+                                  const decode_arg<T>& grad_value) {
     if constexpr (warp_group_unit<typename Block::machine_type>::exists)
-      attention_gradient_by_warp_groups<Block, T, Tile>(
+      attention_gradient_by_warp_groups<Block, Space, T, Tile>(
           block, space, row, row_value, other, other_value, sums, sums_data, grad, grad_value)
           .run();
   }

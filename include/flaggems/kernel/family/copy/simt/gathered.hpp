@@ -105,8 +105,8 @@ struct joined_source {
     int of = 0;
     while (of + 1 < space.count && column >= space.operands[of + 1].begin) ++of;
     const joined_rows& from = space.operands[of];
-    return reinterpret_cast<global_ptr<const Word>>(from.data + row * from.step)[column -
-                                                                                 from.begin];
+    return reinterpret_cast<global_ptr<const Word>>(from.data +
+                                                    row * from.step)[column - from.begin];
   }
 };
 
@@ -117,8 +117,7 @@ struct gather_vectors {
   static constexpr u32 width = 16 / sizeof(word);
 
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, u32 n, const Source& source,
-                                  global_ptr<word> out) {
+  FLAGGEMS_INLINE static void run(Block& block, u32 n, const Source& source, global_ptr<word> out) {
     const u32 threads = static_cast<u32>(block.threads());
     const u32 grid = static_cast<u32>(block.count()) * threads, vectors = (n + width - 1) / width;
     for (u32 i = static_cast<u32>(block.index()) * threads + static_cast<u32>(block.thread());
