@@ -45,6 +45,7 @@
 #include <flaggems/ops/checks.hpp>
 #include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/complex.hpp>
+#include <flaggems/ops/contraction.hpp>
 #include <flaggems/ops/conv_transpose.hpp>
 #include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/copy.hpp>
@@ -87,6 +88,7 @@
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/normed_cumsum.hpp>
+#include <flaggems/ops/optimizer.hpp>
 #include <flaggems/ops/order_statistics.hpp>
 #include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/pad.hpp>
@@ -94,6 +96,7 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/pool.hpp>
 #include <flaggems/ops/promotion.hpp>
+#include <flaggems/ops/quantize.hpp>
 #include <flaggems/ops/quantized_linear.hpp>
 #include <flaggems/ops/random.hpp>
 #include <flaggems/ops/reduce.hpp>
@@ -106,6 +109,8 @@
 #include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/search.hpp>
+#include <flaggems/ops/segment_reduce.hpp>
+#include <flaggems/ops/sequence_batches.hpp>
 #include <flaggems/ops/sequences.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>

@@ -66,3 +66,5 @@ FLAGGEMS_INSTANCE(conv_transpose_bf16, fk::windows<bf16, linear, fk::window_bias
                   walk<bf16, linear>, fk::window_biased_sum<bf16>)
 FLAGGEMS_INSTANCE(grid_sampler_bf16, fk::grid_samples<bf16>, i64, fk::grid_request<bf16>,
                   fk::window_out<bf16>)
+FLAGGEMS_INSTANCE(grid_sampler_backward_f32, fk::grid_parts<float>, i64, fk::grid_request<float>,
+                  i64, fk::global_ptr<i64>, fk::global_ptr<float>)

@@ -188,6 +188,22 @@ TYPED_TEST(arrange, repeats_by_a_tensor) {
   EXPECT_RAISES(fg::repeat_interleave(s, less.in()), invalid_argument, "repeat_interleave");
 }
 
+TYPED_TEST(arrange, resize) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  for (const layout how : output_layouts) {
+    test_tensor<f32, D> x({2, 3}, how, {1, 2, 3, 4, 5, 6}), four({1, 4});
+    expect_equal(values_of(fg::resize(s, x.in(), {4, 2})), {1, 2, 3, 4, 5, 6, 0, 0});
+    expect_equal(values_of(fg::resize_as(s, x.in(), four.in())), {1, 2, 3, 4});
+    EXPECT_EQ(fg::resize_output(s, x.in(), {}).shape_of(), shape());
+    const auto last = fg::resize(s, x.in(), {1, 2, 1, 3}, fg::memory_format::channels_last);
+    EXPECT_EQ(last.stride(1), 1);
+    expect_equal(values_of(last), {1, 3, 5, 2, 4, 6});
+  }
+  test_tensor<i64, D> none({0});
+  expect_equal(values_of(fg::resize(s, none.in(), {2})), {0, 0});
+}
+
 TYPED_TEST(arrange, empty) {
   using D = TypeParam;
   const auto& s = test_stream<D>();

@@ -63,6 +63,43 @@ TYPED_TEST(distances, of_all_rows) {
   EXPECT_RAISES(fg::pdist(s, a.in()), shape_mismatch, "pdist");
 }
 
+// Against differences of the sums of grad times distances, in double.
+TYPED_TEST(distances, gradients) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  test_tensor<T, D> a({2, 3}, layout::transposed, {0.5, -1, 2, 1.5, 0.25, -0.75}),
+      b({2, 3}, layout::strided, {1, 0, -2, 0.5, -1, 2}),  // its second row is a's first
+      g({2, 2}, layout::negative, {1, -2, 0.5, 3}), out({2, 3}, layout::strided);
+  const auto x = a.values(), y = b.values(), grad = g.values();
+  const auto loss = [&](const std::vector<double>& at, double p) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < 2; ++j)
+        if (i != 0 || j != 1)  // where it is 0, and has no derivative
+          sum += grad[i * 2 + j] * norm_of({at[i * 3] - y[j * 3], at[i * 3 + 1] - y[j * 3 + 1],
+                                            at[i * 3 + 2] - y[j * 3 + 2]},
+                                           p);
+    return sum;
+  };
+  for (const double p : {0.0, 1.0, 1.5, 2.0, 3.0, infinity}) {
+    std::vector<double> want;
+    for (std::size_t k = 0; k < 6; ++k) {
+      auto above = x, below = x;
+      above[k] += 1e-5, below[k] -= 1e-5;
+      want.push_back(p == 0 ? 0 : (loss(above, p) - loss(below, p)) / 2e-5);
+    }
+    const auto z = fg::cdist(s, a.in(), b.in(), p);
+    fg::cdist_backward(s, g.in(), a.in(), b.in(), p, z, out.view());
+    tolerance tol = tolerance_of<T>(3);
+    tol.atol = (std::max)(tol.atol, 2e-2 * (sizeof(T) < 4));
+    expect_close<T>(out.read(), want, tol);
+    expect_equal(values_of(fg::cdist_backward(s, g.in(), a.in(), b.in(), p, z)), out.read());
+  }
+  EXPECT_RAISES(fg::cdist_backward(s, g.in().narrow(0, 0, 1), a.in(), b.in(), 2, g.in()),
+                shape_mismatch, "cdist_backward");
+}
+
 TYPED_TEST(distances, of_pairs) {
   using D = typename TypeParam::device;
   using T = typename TypeParam::type;

@@ -50,7 +50,8 @@ std::vector<std::pair<i64, double>> taps(double x, i64 n, int mode, int padding,
 }
 
 template <class T, class D>
-void check(const shape& in, const shape& of, int mode, int padding, bool corners, layout how) {
+void check(const shape& in, const std::vector<i64>& of, int mode, int padding, bool corners,
+           layout how) {
   SCOPED_TRACE(std::to_string(mode) + ", padding " + std::to_string(padding) +
                (corners ? ", corners" : ""));
   const int dims = in.rank() - 2;
@@ -59,32 +60,68 @@ void check(const shape& in, const shape& of, int mode, int padding, bool corners
   places.push_back(dims);
   test_tensor<T, D> x(in, how, random_values(in)), g(places, how, random_values(places, -1.7, 1.7)),
       y(out, how);
-  const grid source{in, x.values()}, where{places, g.values()};
-  const auto want = filled_by(out, [&](const std::vector<i64>& o) {
+  const grid where{places, g.values()};
+  const auto sampled_at = [&](const std::vector<i64>& o, const std::vector<double>& by_axis,
+                              const auto& each) {  // each(index of the element, its weight)
     std::vector<std::vector<std::pair<i64, double>>> by;
+    for (int d = 0; d < dims; ++d)
+      by.push_back(taps(by_axis[static_cast<std::size_t>(d)], in[2 + d], mode, padding, corners));
+    if (dims == 2) by.insert(by.begin(), {{0, 1.0}});
+    const i64 deep = dims == 3 ? in[2] : 1, high = in[dims], wide = in[dims + 1];
+    for (const auto& [a, wa] : by[0])
+      for (const auto& [b, wb] : by[1])
+        for (const auto& [c, wc] : by[2])
+          each(static_cast<std::size_t>((((o[0] * in[1] + o[1]) * deep + a) * high + b) * wide + c),
+               wa * wb * wc);
+  };
+  const auto place_of = [&](const std::vector<i64>& o) {
+    std::vector<double> by_axis;
     for (int d = 0; d < dims; ++d) {
       std::vector<i64> at{o[0]};
       at.insert(at.end(), o.begin() + 2, o.end());
       at.push_back(dims - 1 - d);
-      by.push_back(taps(where.at(at), in[2 + d], mode, padding, corners));
+      by_axis.push_back(where.at(at));
     }
-    if (dims == 2) by.insert(by.begin(), {{-1, 1.0}});
+    return by_axis;
+  };
+  const auto value = [&](const std::vector<i64>& o, const std::vector<double>& by_axis) {
     double sum = 0;
-    for (const auto& [a, wa] : by[0])
-      for (const auto& [b, wb] : by[1])
-        for (const auto& [c, wc] : by[2]) {
-          std::vector<i64> i{o[0], o[1]};
-          if (dims == 3) i.push_back(a);
-          i.push_back(b), i.push_back(c);
-          sum += wa * wb * wc * source.at(i);
-        }
+    sampled_at(o, by_axis, [&](std::size_t k, double w) { sum += w * x.values()[k]; });
     return sum;
-  });
+  };
+  const auto want =
+      filled_by(out, [&](const std::vector<i64>& o) { return value(o, place_of(o)); });
   const auto& s = test_stream<D>();
   if (dims == 2) fg::grid_sampler_2d(s, x.in(), g.in(), y.view(), mode, padding, corners);
   if (dims == 3) fg::grid_sampler_3d(s, x.in(), g.in(), y.view(), mode, padding, corners);
   expect_close<T>(y.read(), want, tolerance_of<T>(32));
   EXPECT_TRUE(y.gaps_untouched());
+  // The gradients: of the input by the weights, of the grid by differences.
+  test_tensor<T, D> grad(out, how, random_values(out));
+  const grid gradient{out, grad.values()};
+  std::vector<double> of_input(x.values().size(), 0), of_grid(g.values().size(), 0);
+  filled_by(out, [&](const std::vector<i64>& o) {
+    const auto at = place_of(o);
+    sampled_at(o, at, [&](std::size_t k, double w) { of_input[k] += w * gradient.at(o); });
+    std::size_t place = static_cast<std::size_t>(o[0]);
+    for (int d = 0; d < dims; ++d)
+      place = place * static_cast<std::size_t>(of[static_cast<std::size_t>(d)]) +
+              static_cast<std::size_t>(o[static_cast<std::size_t>(d) + 2]);
+    for (int d = 0; d < dims; ++d) {
+      constexpr double step = 1e-6;
+      auto before = at, after = at;
+      before[static_cast<std::size_t>(d)] -= step, after[static_cast<std::size_t>(d)] += step;
+      of_grid[place * static_cast<std::size_t>(dims) + static_cast<std::size_t>(dims - 1 - d)] +=
+          gradient.at(o) * (value(o, after) - value(o, before)) / (2 * step);
+    }
+    return 0.0;
+  });
+  const auto got =
+      dims == 2
+          ? fg::grid_sampler_2d_backward(s, grad.in(), x.in(), g.in(), mode, padding, corners)
+          : fg::grid_sampler_3d_backward(s, grad.in(), x.in(), g.in(), mode, padding, corners);
+  expect_close<T>(values_of(*got.input), of_input, {1e-4, 1e-4});
+  if (mode != 1) expect_close<T>(values_of(*got.grid), of_grid, {1e-3, 1e-3});
 }
 
 TYPED_TEST(sampled, all) {
@@ -113,6 +150,11 @@ TYPED_TEST(sampled, special_values) {
   EXPECT_EQ(edges[1], 3);
   EXPECT_EQ(fg::grid_sampler(s, none.in(), no_places.in(), 0, 0, false).shape_of(),
             (shape{0, 1, 3, 4}));
+  test_tensor<f32, D> grad({1, 1, 1, 3}, layout::contiguous, {1, 1, 1});
+  const auto one =
+      fg::grid_sampler_2d_backward(s, grad.in(), x.in(), g.in(), 1, 0, false, {false, true});
+  EXPECT_FALSE(one.input);
+  expect_equal(values_of(*one.grid), {0, 0, 0, 0, 0, 0});
 }
 
 TYPED_TEST(sampled, affine_grids) {
@@ -163,6 +205,8 @@ TEST(grid_sample, refuses_bad_arguments) {
   EXPECT_RAISES((void)fg::grid_sampler_3d(s, deep.in(), deep_grid.in(), 2, 0, false),
                 invalid_argument, "grid_sampler_3d");
   EXPECT_RAISES(fg::grid_sampler_2d(s, x.in(), g.in(), x.view(), 0, 0, false), shape_mismatch, op);
+  EXPECT_RAISES((void)fg::grid_sampler_2d_backward(s, x.in(), x.in(), g.in(), 0, 0, false),
+                shape_mismatch, "grid_sampler_2d_backward");
   EXPECT_RAISES((void)fg::affine_grid_generator(s, theta.in(), {1, 1, 2}, false), shape_mismatch,
                 "affine_grid_generator");
   EXPECT_RAISES((void)fg::affine_grid_generator(s, theta.in(), {1, 1, 0, 2}, false),

@@ -43,6 +43,20 @@ TYPED_TEST(stacks, all) {
                                    0, 0, 0, 0, x[3], x[4], x[5]});
 }
 
+TYPED_TEST(stacks, chunks) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  for (const layout how : output_layouts) {
+    test_tensor<f32, D> a({3, 2}, how, {1, 2, 3, 4, 5, 6}), b({2}, how, {7, 8}), out({2, 5}, how);
+    fg::chunk_cat(s, std::tuple(a.in(), b.in()), out.view(), 0, 2);
+    expect_equal(out.read(), {1, 2, 3, 4, 7, 5, 6, 0, 0, 8});
+    EXPECT_TRUE(out.gaps_untouched());
+    const auto inner = fg::chunk_cat(s, std::tuple(a.in(), a.in().narrow(1, 0, 1)), 1, 2);
+    EXPECT_EQ(inner.shape_of(), (shape{3, 2, 2}));
+    expect_equal(values_of(inner), {1, 1, 2, 0, 3, 3, 4, 0, 5, 5, 6, 0});
+  }
+}
+
 /// x0, y0, ..., x1, y1, ...: from many tensors, and from few, whose elements a vector of a chip
 /// has.
 template <class T, class D>
@@ -80,6 +94,10 @@ TEST(stack, promotes_and_refuses) {
   EXPECT_EQ(mixed.data()[24], 7);
   EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), cube.in())), shape_mismatch, "stack");
   EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), x.in()), 3), out_of_range, "stack");
+  EXPECT_RAISES(fg::chunk_cat(s, std::tuple(x.in(), cube.in()), 1, 2), shape_mismatch, "chunk_cat");
+  EXPECT_RAISES(fg::chunk_cat(s, std::tuple(x.in()), 0, 0), invalid_argument, "chunk_cat");
+  EXPECT_RAISES(fg::chunk_cat(s, std::tuple(out.in().select(0, 0)), out.view(), 0, 2),
+                shape_mismatch, "chunk_cat");
   EXPECT_RAISES(fg::block_diag(s, std::tuple(cube.in())), invalid_argument, "block_diag");
   EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), x.in()), out.view(), 1), shape_mismatch, "stack");
   EXPECT_RAISES(fg::stack(s, std::tuple(out.in().select(0, 1), x.in()), out.view()), overlap,

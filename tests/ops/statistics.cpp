@@ -231,6 +231,13 @@ TYPED_TEST(extremes, truth_of_one_element) {
   EXPECT_FALSE(fg::is_nonzero(s, no.in()));
   EXPECT_TRUE(fg::is_nonzero(s, yes.in()) && fg::is_nonzero(s, nan.in()));
   EXPECT_TRUE(fg::is_nonzero(s, large.in()));
+  fg::assert_async(s, yes.in());
+  EXPECT_EQ(code_of([&] { fg::assert_async(s, no.in(), "none"); }), fg::errc::invalid_argument);
+  EXPECT_EQ(values_of(fg::functional_assert_async(s, yes.in(), "some", large.in())),
+            large.values());
+  test_tensor<bool, D> truths({3}, layout::negative, {1, 0, 1});
+  EXPECT_EQ(values_of(fg::is_all_true(s, truths.in())), std::vector<double>{0});
+  EXPECT_EQ(values_of(fg::is_any_true(s, truths.in())), std::vector<double>{1});
   EXPECT_EQ(code_of([&] { static_cast<void>(fg::is_nonzero(s, two.in())); }),
             fg::errc::invalid_argument);
 }

@@ -73,6 +73,24 @@ TEST(registry_order, sets) {
   check("histc", {v, 4, 0, 5}, [&] { return fg::histc(s, b, 4, 0, 5); });
 }
 
+TEST(registry_order, segments) {
+  using by = fg::segment_reduction;
+  const auto& s = stream_of<host>();
+  const auto a = numbers({4, 2}), g = numbers({2, 2}, -1, 1, 4);
+  const auto l = fg::from_values<i64>(s, {1, 3}), o = fg::from_values<i64>(s, {0, 1, 4});
+  const view<host> x(a), lengths(l), offsets(o), grad(g);
+  check("segment_reduce", {x, "max", lengths},
+        [&] { return fg::segment_reduce(s, a, by::max, l); });
+  const auto y = fg::segment_reduce(s, a, by::mean, std::nullopt, std::nullopt, o);
+  check("segment_reduce", {x, "mean", std::nullopt, std::nullopt, offsets, 0, true, 2}, [&] {
+    return fg::segment_reduce(s, a, by::mean, std::nullopt, std::nullopt, o, 0, true, 2.0);
+  });
+  check("_segment_reduce_backward", {grad, view<host>(y), x, "mean", std::nullopt, offsets},
+        [&] { return fg::segment_reduce_backward(s, g, y, a, by::mean, std::nullopt, o); });
+  EXPECT_ERROR(fg::registry<host>::at("segment_reduce")(s, {x, "median", lengths}),
+               invalid_argument, "sum, mean");
+}
+
 // Outputs of another dtype get their results by copies: all of them are checked before the first.
 TEST(registry_order, outputs_of_another_dtype) {
   const auto& s = stream_of<host>();

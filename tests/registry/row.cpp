@@ -28,6 +28,10 @@ TEST_F(registry_row, softmax) {
         [&] { return fg::softmax_backward(s, a, b, 1); });
   check("_log_softmax_backward_data", {x, y, 0, fg::dtype::f32},
         [&] { return fg::log_softmax_backward(s, a, b, 0); });
+  check("flaggems::scaled_softmax_forward", {x, 0.5},
+        [&] { return fg::scaled_softmax_forward(s, a, 0.5); });
+  check("flaggems::scaled_softmax_backward", {x, y, 0.5},
+        [&] { return fg::scaled_softmax_backward(s, a, b, 0.5); });
   const auto& softmax = fg::registry<host>::at("_softmax");
   EXPECT_ERROR(softmax(s, {x, 1, true}), not_supported, "half_to_float");
   EXPECT_ERROR(fg::registry<host>::at("_softmax_backward_data")(s, {x, y, 1, fg::dtype::f16}),

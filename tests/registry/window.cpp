@@ -164,6 +164,14 @@ TEST(registry_window, grids) {
         [&] { return fg::grid_sampler_3d(s, a3, g3, 1, 2, false); });
   check("grid_sampler", {x3, at3, 0, 0, false},
         [&] { return fg::grid_sampler(s, a3, g3, 0, 0, false); });
+  const auto y2 = numbers({1, 2, 2, 3}, -1, 1, 3), y3 = numbers({1, 2, 1, 2, 3}, -1, 1, 3);
+  const bool both[] = {true, true};
+  check("grid_sampler_2d_backward",
+        {view<host>(y2), x2, at2, 0, 1, true, std::span<const bool>(both)},
+        [&] { return fg::grid_sampler_2d_backward(s, y2, a2, g2, 0, 1, true); });
+  check("grid_sampler_3d_backward",
+        {view<host>(y3), x3, at3, 0, 2, false, std::span<const bool>(both)},
+        [&] { return fg::grid_sampler_3d_backward(s, y3, a3, g3, 0, 2, false); });
   check("affine_grid_generator", {view<host>(maps), list{2, 1, 3, 4}, true}, [&] {
     return fg::affine_grid_generator(s, maps, {2, 1, 3, 4}, true);
   });

@@ -510,4 +510,42 @@ template <stream_like S, tensor_like X, detail::tensor_of_indices R>
   return index_select(stream, from, d, index);
 }
 
+namespace detail {
+template <class S, class X>
+auto resized(const char* op, const S& stream, const X& x, const shape& sizes,
+             memory_format format) {
+  using T = value_t<const X&>;
+  same_device<S, X>();
+  const auto from = copied<T>(op, stream, as_view(x));
+  tensor<T, device_of<S>> out(ref(stream), sizes, strides_in(format, sizes, {}, op), op);
+  const i64 all = out.numel(), n = kernels::min_of(from.numel(), all);
+  // In the order of memory, as if x were resized in its place.
+  const auto to = out.view().as_strided({all}, {1});
+  copy_into(op, stream, to.narrow(0, 0, n), input_of(from).view({from.numel()}).narrow(0, 0, n));
+  if (n < all) fill(op, stream, to.narrow(0, n, all - n), 0);
+  return out;
+}
+}  // namespace detail
+
+/// The elements of x in row-major order as a new tensor of other sizes, in the order of its memory:
+/// the first ones, or all with zeros behind them. aten::resize(Tensor self, SymInt[] size, *,
+/// MemoryFormat? memory_format=None)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto resize(const S& stream, const X& x, const shape& size,
+                          memory_format format = memory_format::contiguous_format) {
+  return detail::resized("resize", stream, x, size, format);
+}
+/// resize to the sizes of another tensor. aten::resize_as(Tensor self, Tensor the_template, *,
+/// MemoryFormat? memory_format=None)
+template <stream_like S, tensor_like X, tensor_like Y>
+[[nodiscard]] auto resize_as(const S& stream, const X& x, const Y& the_template,
+                             memory_format format = memory_format::contiguous_format) {
+  return detail::resized("resize_as", stream, x, shape(as_view(the_template).sizes()), format);
+}
+/// resize in row-major order. aten::_resize_output(Tensor self, SymInt[] size, Device device)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto resize_output(const S& stream, const X& x, const shape& size) {
+  return detail::resized("resize_output", stream, x, size, memory_format::contiguous_format);
+}
+
 }  // namespace flaggems

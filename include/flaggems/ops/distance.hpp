@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/ops/checks.hpp>
+#include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/statistics.hpp>
 
 #include <optional>
@@ -62,6 +63,17 @@ inline void check_order(const char* op, f64 p, std::optional<i64> compute_mode =
     raise(errc::invalid_argument, op, "an order of at least 0", text(p));
   if (compute_mode && (*compute_mode < 0 || *compute_mode > 2)) [[unlikely]]
     raise(errc::invalid_argument, op, "a compute_mode of 0 to 2", text(*compute_mode));
+}
+
+/// [..., P, M] of grad and distances [..., P, R].
+template <class G, class X, class Y, class Z>
+shape cdist_backward_shape(const G& grad, const X& x1, const Y& x2, const Z& distances) {
+  constexpr const char* op = "cdist_backward";
+  shape sizes = cdist_shape(x1, x2);
+  check_output_sizes(op, sizes, grad);
+  check_output_sizes(op, sizes, distances);
+  sizes[sizes.rank() - 1] = x1.size(-1);
+  return sizes;
 }
 
 /// n (n - 1) / 2 of x [n, M].
@@ -194,6 +206,54 @@ template <stream_like S, tensor_like X, tensor_like Y>
   auto out =
       empty<value_t<const X&>>(stream, detail::cdist_shape(as_view(x1), as_view(x2)), "cdist");
   cdist(stream, x1, x2, out, p, compute_mode);
+  return out;
+}
+
+/// grad_x1 = the gradient of cdist(x1, x2) with respect to x1, from that of its result.
+///
+/// grad, cdist [..., P, R], x1 [..., P, M], x2 [..., R, M], whose leading dimensions broadcast to
+/// those of grad; grad_x1 [..., P, M]; one floating-point dtype; sums are in f32 or f64. Where a
+/// distance is 0 its gradient is 0. grad_x1 shares no memory with an input. Raises shape_mismatch,
+/// invalid_argument or overlap before anything is written. aten::_cdist_backward.out(Tensor grad,
+/// Tensor x1, Tensor x2, float p, Tensor cdist, *, Tensor(a!) out)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like Y, tensor_like Z,
+          tensor_like Out>
+void cdist_backward(const S& stream, const G& grad, const X& x1, const Y& x2, f64 p, const Z& cdist,
+                    Out&& grad_x1) {
+  constexpr const char* op = "cdist_backward";
+  same_device<S, G, X, Y, Z, Out>();
+  if constexpr (detail::one_floating_type<G, X, Y, Z, Out>()) {
+    using C = detail::arithmetic_t<value_t<Out>>;
+    const auto g = detail::input_of(grad), z = detail::input_of(cdist);
+    const auto a = detail::input_of(x1), b = detail::input_of(x2);
+    const auto to = as_view(grad_x1);
+    detail::check_order(op, p);
+    check_output_sizes(op, detail::cdist_backward_shape(g, a, b, z), to);
+    check_disjoint_output(op, to, g, a, b, z);
+    if (to.empty()) return;
+    if (p == 0) return detail::fill(op, stream, to, 0);
+    const auto d = sub(cast<C>(a.unsqueeze(-2)), cast<C>(b.unsqueeze(-3)));
+    const auto of_pair = cast<C>(g.unsqueeze(-1)), norm = cast<C>(z.unsqueeze(-1));
+    const i64 others[] = {-2};
+    const auto add_up = [&](const auto& term) {
+      detail::sum_into<C>(op, stream, mul(of_pair, term), to, int_list(others, 1), false);
+    };
+    if (p == 1) return add_up(sign(d));
+    if (p == 2) return add_up(where(eq(norm, C(0)), C(0), div(d, norm)));
+    if (__builtin_isinf(p)) return add_up(mul(sign(d), cast<C>(eq(abs(d), norm))));
+    const C power = static_cast<C>(p - 1);
+    const auto term = mul(sign(d), div(pow(abs(d), power), pow(norm, power)));
+    if (p < 1) return add_up(where(eq(d, C(0)), C(0), term));
+    add_up(where(eq(norm, C(0)), C(0), term));
+  }
+}
+template <stream_like S, tensor_like G, tensor_like X, tensor_like Y, tensor_like Z>
+[[nodiscard]] auto cdist_backward(const S& stream, const G& grad, const X& x1, const Y& x2, f64 p,
+                                  const Z& cdist) {
+  auto out = empty<value_t<const X&>>(
+      stream, detail::cdist_backward_shape(as_view(grad), as_view(x1), as_view(x2), as_view(cdist)),
+      "cdist_backward");
+  cdist_backward(stream, grad, x1, x2, p, cdist, out);
   return out;
 }
 

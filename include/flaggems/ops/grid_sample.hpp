@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples at the places of a grid, and the grids of affine maps.
+// Samples at the places of a grid, their gradients, and the grids of affine maps.
 #pragma once
 
 #include <flaggems/kernel/family/window/grid_sample.hpp>
@@ -9,15 +9,29 @@
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/dispatch/window.hpp>
 #include <flaggems/ops/expr.hpp>
+#include <flaggems/ops/gather.hpp>
+#include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/scatter.hpp>
 
+#include <optional>
+#include <tuple>
 #include <type_traits>
 
 namespace flaggems {
 namespace operators {
 struct grid_sampler;
+struct grid_sampler_backward;
 struct affine_grid_generator;
 }  // namespace operators
+
+/// Gradients of samples; those not asked for are absent.
+template <class T, class Device>
+struct grid_gradients {
+  std::optional<tensor<T, Device>> input, grid;
+  [[nodiscard]] auto tie() { return std::tie(input, grid); }
+};
 
 namespace detail {
 
@@ -41,6 +55,42 @@ inline shape sampled_sizes(const char* op, int dims, const shape& x, const shape
   return r;
 }
 
+/// The elements of a sample.
+inline i64 taps_of_grid(int dims, i64 mode) {
+  i64 taps = 1;
+  for (int d = 0; d < dims; ++d) taps *= mode == 1 ? 1 : mode == 0 ? 2 : 4;
+  return taps;
+}
+/// What is sampled, for an output that lies as `to`.
+template <class T, class D>
+kernels::grid_request<T> grid_request_of(int dims, const tensor_view<const T, D>& x,
+                                         const tensor_view<const T, D>& grid,
+                                         const window_layout& to, i64 mode, i64 padding,
+                                         bool align_corners) {
+  const window_layout from = window_layout::of(x, dims);
+  kernels::grid_request<T> ask{x.data(),
+                               grid.data(),
+                               {},
+                               {},
+                               {},
+                               {},
+                               dims,
+                               static_cast<int>(mode),
+                               static_cast<int>(padding)};
+  for (int d = 0; d < window_rank; ++d) {
+    ask.sizes[d] = to.sizes[d];
+    ask.strides[d] = from.strides[d];
+  }
+  ask.grid_strides[0] = grid.stride(0);
+  ask.grid_strides[1] = grid.stride(dims + 1);
+  for (int k = 0; k < kernels::window_axes; ++k) {
+    const int d = k - (kernels::window_axes - dims);
+    ask.grid_strides[2 + k] = d < 0 ? 0 : grid.stride(1 + d);
+    ask.axes[k] = {from.sizes[2 + k], align_corners};
+  }
+  return ask;
+}
+
 template <class S, class T, class D>
 void grid_sampler_into(const char* op, int dims, const S& stream, const tensor_view<const T, D>& x,
                        const tensor_view<const T, D>& grid, const tensor_view<T, D>& out, i64 mode,
@@ -54,29 +104,9 @@ void grid_sampler_into(const char* op, int dims, const S& stream, const tensor_v
   if (out.empty() ||
       replaced<operators::grid_sampler>(op, stream, x, grid, out, mode, padding, align_corners))
     return;
-  const window_layout to = window_layout::of(out, dims), from = window_layout::of(x, dims);
-  kernels::grid_request<T> ask{x.data(),
-                               grid.data(),
-                               {},
-                               {},
-                               {},
-                               {},
-                               dims,
-                               static_cast<int>(mode),
-                               static_cast<int>(padding)};
-  i64 taps = 1;
-  for (int d = 0; d < window_rank; ++d) {
-    ask.sizes[d] = to.sizes[d];
-    ask.strides[d] = from.strides[d];
-  }
-  ask.grid_strides[0] = grid.stride(0);
-  ask.grid_strides[1] = grid.stride(dims + 1);
-  for (int k = 0; k < kernels::window_axes; ++k) {
-    const int d = k - (kernels::window_axes - dims);
-    ask.grid_strides[2 + k] = d < 0 ? 0 : grid.stride(1 + d);
-    ask.axes[k] = {from.sizes[2 + k], align_corners};
-    taps *= d < 0 || mode == 1 ? 1 : mode == 0 ? 2 : 4;
-  }
+  const window_layout to = window_layout::of(out, dims);
+  const auto ask = grid_request_of(dims, x, grid, to, mode, padding, align_corners);
+  const i64 taps = taps_of_grid(dims, mode);
   using kernel = kernels::grid_samples<T>;
   launch_config config;
   config.op = op;
@@ -92,6 +122,66 @@ constexpr bool check_sampled() {
       kind_of<value_t<X>> == kind::floating && (std::is_same_v<value_t<X>, value_t<Others>> && ...);
   static_assert(right, "flaggems: input, grid and output have one floating-point dtype");
   return right;
+}
+
+template <class S, class T, class D>
+grid_gradients<T, D> grid_gradients_of(const char* op, int dims, const S& stream,
+                                       const tensor_view<const T, D>& grad,
+                                       const tensor_view<const T, D>& x,
+                                       const tensor_view<const T, D>& grid, i64 mode, i64 padding,
+                                       bool align_corners, const gradient_mask<2>& wanted) {
+  using C = kernels::compute_type<T>;
+  const shape sizes = sampled_sizes(op, dims, x.shape_of(), grid.shape_of(), mode, padding);
+  if (!same_sizes(grad.sizes(), sizes)) [[unlikely]]
+    raise_other_sizes(op, sizes, grad.sizes());
+  grid_gradients<T, D> r;
+  if (wanted[0]) r.input.emplace(zeros<T>(stream, x.shape_of()));
+  if (wanted[1]) r.grid.emplace(zeros<T>(stream, grid.shape_of()));
+  if (grad.empty() || !(wanted[0] || wanted[1])) return r;
+  if (replaced<operators::grid_sampler_backward>(op, stream, grad, x, grid, mode, padding,
+                                                 align_corners, r))
+    return r;
+  const i64 batch = x.size(0), channels = x.size(1), taps = taps_of_grid(dims, mode);
+  i64 places = 1, plane = 1;
+  for (int d = 0; d < dims; ++d) places *= grid.size(1 + d), plane *= x.size(2 + d);
+  auto elements = empty<i64>(stream, {batch, taps, places}, op);
+  auto weights = empty<C>(stream, {batch, dims + 1, taps, places}, op);
+  using kernel = kernels::grid_parts<T>;
+  launch_config config;
+  config.op = op;
+  config.tiles = kernels::ceil_div(batch * places, kernel::tile);
+  config.work = work_of(batch * places, taps * (dims + 1), 2 * sizeof(C));
+  launch<kernel>(
+      stream, config, batch * places,
+      grid_request_of(dims, x, grid, window_layout::of(grad, dims), mode, padding, align_corners),
+      taps, elements.data(), weights.data());
+  // [batch, channels, taps, places], or 1 in the place of what a factor does not depend on.
+  tensor<T, D> dense_grad, dense_x;
+  const auto by_place =
+      cast<C>(as_row(op, stream, grad, dense_grad).view({batch, channels, 1, places}));
+  const shape flat{batch, channels, taps * places};
+  const auto index = std::as_const(elements).view().view({batch, 1, taps * places}).expand(flat);
+  const auto parts = std::as_const(weights).view();
+  if (wanted[0]) {
+    auto given = empty<C>(stream, {batch, channels, taps, places}, op);
+    auto sums = zeros<C>(stream, {batch, channels, plane});
+    assign(stream, given, by_place * parts.narrow(1, 0, 1), op);
+    scatter_add_(stream, sums, 2, index, std::as_const(given).view().view(flat));
+    assign(stream, *r.input, cast<T>(sums.view().view(x.shape_of())), op);
+  }
+  if (wanted[1] && mode != 1) {
+    const auto from = as_row(op, stream, x, dense_x).view({batch, channels, plane});
+    const auto read = gather(stream, from, 2, index);
+    auto sums = empty<C>(stream, {batch, 1, taps, places}, op);
+    auto slopes = empty<C>(stream, {batch, dims, 1, places}, op);
+    sum(stream, cast<C>(read.view().view({batch, channels, taps, places})) * by_place, sums, 1,
+        true);
+    sum(stream, parts.narrow(1, 1, dims) * sums, slopes, 2, true);
+    shape spread{batch, dims};
+    for (int d = 0; d < dims; ++d) spread.push_back(grid.size(1 + d));
+    assign(stream, *r.grid, cast<T>(slopes.view().view(spread).movedim({1}, {-1})), op);
+  }
+  return r;
 }
 
 /// The coordinates in [-1, 1] of n places along a dimension.
@@ -206,6 +296,32 @@ template <stream_like S, tensor_like X, tensor_like G>
   return grid_sampler_2d(stream, input, grid, interpolation_mode, padding_mode, align_corners);
 }
 FLAGGEMS_ALSO(grid_sample, grid_sampler)
+
+// One line an operator: name, and over how many dimensions.
+#define FLAGGEMS_GRID_SAMPLER_BACKWARD(name, dims)                                                 \
+  template <stream_like S, tensor_like G, tensor_like X, tensor_like Grid>                         \
+  [[nodiscard]] auto name(const S& stream, const G& grad_output, const X& input, const Grid& grid, \
+                          i64 interpolation_mode, i64 padding_mode, bool align_corners,            \
+                          gradient_mask<2> output_mask = {true, true}) {                           \
+    same_device<S, G, X, Grid>();                                                                  \
+    if constexpr (detail::check_sampled<const X&, const G&, const Grid&>())                        \
+      return detail::grid_gradients_of(                                                            \
+          #name, dims, stream, detail::input_of(grad_output), detail::input_of(input),             \
+          detail::input_of(grid), interpolation_mode, padding_mode, align_corners, output_mask);   \
+  }
+
+/// The gradients of grid_sampler_2d in new tensors: of input and of grid; `output_mask` says which.
+///
+/// grad_output as the samples; the rest as there. Sums are in f32, or f64, in one order. Raises
+/// invalid_argument or shape_mismatch. aten::grid_sampler_2d_backward(Tensor grad_output, Tensor
+/// input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2]
+/// output_mask) -> (Tensor, Tensor)
+FLAGGEMS_GRID_SAMPLER_BACKWARD(grid_sampler_2d_backward, 2)
+/// The gradients of grid_sampler_3d. aten::grid_sampler_3d_backward(Tensor grad_output, Tensor
+/// input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2]
+/// output_mask) -> (Tensor, Tensor)
+FLAGGEMS_GRID_SAMPLER_BACKWARD(grid_sampler_3d_backward, 3)
+#undef FLAGGEMS_GRID_SAMPLER_BACKWARD
 
 /// The grids of affine maps theta: the places theta[n] (x, y, 1) of all (x, y) of a size, which go
 /// from -1 to 1 with align_corners, else from the middle of the first element to that of the last.

@@ -16,6 +16,7 @@
 
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace flaggems {
@@ -475,6 +476,35 @@ template <stream_like S, tensor_like X>
   if (v.numel() != 1) [[unlikely]]
     raise(errc::invalid_argument, "is_nonzero", "one element", detail::text(v.numel()));
   return kernels::number_cast<bool>(detail::read_element(stream, v));
+}
+/// out = whether all elements of x, of bool, are true. aten::_is_all_true(Tensor self)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto is_all_true(const S& stream, const X& x) {
+  static_assert(std::is_same_v<value_t<const X&>, bool>, "flaggems: is_all_true takes bool");
+  return all(stream, x);
+}
+/// out = whether any element of x, of bool, is true. aten::_is_any_true(Tensor self)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto is_any_true(const S& stream, const X& x) {
+  static_assert(std::is_same_v<value_t<const X&>, bool>, "flaggems: is_any_true takes bool");
+  return any(stream, x);
+}
+/// Raises invalid_argument, with the message, if the one element of x is 0. It waits for the
+/// stream. aten::_assert_async.msg(Tensor self, str assert_msg)
+template <stream_like S, tensor_like X>
+void assert_async(const S& stream, const X& x, std::string_view assert_msg = {}) {
+  if (!is_nonzero(stream, x)) [[unlikely]]
+    raise(errc::invalid_argument, "assert_async", "an element that is not 0",
+          assert_msg.empty() ? std::string_view("0") : assert_msg);
+}
+/// assert_async, then dep_token in a new tensor, on which what follows may depend.
+/// aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token)
+template <stream_like S, tensor_like X, tensor_like Token>
+[[nodiscard]] auto functional_assert_async(const S& stream, const X& x, std::string_view assert_msg,
+                                           const Token& dep_token) {
+  assert_async(stream, x, assert_msg);
+  return detail::copied<value_t<const Token&>>("functional_assert_async", stream,
+                                               as_view(dep_token));
 }
 /// Whether two tensors have the same sizes and equal elements. It waits for the stream.
 /// aten::equal(Tensor self, Tensor other)

@@ -203,7 +203,7 @@ auto unpack(const boxed<D>& v) {
   else if constexpr (p.kind == parameter_kind::tensors && r == role::index)
     return v.views();
   else if constexpr (p.kind == parameter_kind::tensors)
-    return views_of<const E>(v);
+    return views_of<std::conditional_t<p.written, E, const E>>(v);
   else if constexpr (p.kind == parameter_kind::integer)
     return maybe([](const boxed<D>& x) { return x.integer(); });
   else if constexpr (p.kind == parameter_kind::floating)

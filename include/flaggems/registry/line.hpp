@@ -310,14 +310,17 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
   if (p.name == line.encoded_one || p.name == line.encoded_other) return role::encoded;
   for (const std::string_view index :
        {"index", "indices", "position_ids", "target", "repeats", "slot_mapping", "topk_indices",
-        "token_expert_indices", "input_ids", "tid2eid", "sorter"})
+        "token_expert_indices", "input_ids", "tid2eid", "sorter", "lengths", "seq_lens",
+        "row_starts", "row_ends", "offsets"})
     if (p.name == index && !(index == "target" && line.has_values_as_target)) return role::index;
   for (const std::string_view length :
        {"cu_seqlens_q", "cu_seqlens_k", "cum_seq_q", "cum_seq_k", "seqused_k", "block_table",
-        "scheduler_metadata", "cp_tot_seqused_k"})
+        "scheduler_metadata", "cp_tot_seqused_k", "growth_tracker", "zero_point"})
     if (p.name == length) return role::length;
-  return p.name == "condition" || p.name == "mask" || p.name == "dropout_mask" ? role::condition
-                                                                               : role::element;
+  for (const std::string_view mask :
+       {"condition", "mask", "dropout_mask", "prompt_mask", "output_mask"})
+    if (p.name == mask) return role::condition;
+  return role::element;
 }
 
 constexpr u32 accepted(const parameter& p) {
@@ -343,13 +346,14 @@ constexpr u32 accepted(const parameter& p) {
   return 0;
 }
 
-/// The name of an enumerator as an argument: it converts to the enumeration that the operator
-/// takes, by `E spelled(std::string_view, std::type_identity<E>)`, found by E.
+/// Text as an argument; if it is the name of an enumerator, it converts to the enumeration that the
+/// operator takes, by `E spelled(std::string_view, std::type_identity<E>)`, found by E.
 struct text_argument {
   std::string_view text;
   template <class E>
   requires std::is_enum_v<E>
   operator E() const { return spelled(text, std::type_identity<E>{}); }
+  operator std::string_view() const { return text; }
 };
 
 /// The last arguments of an operator that takes them as an options struct: its members in order, or

@@ -265,7 +265,7 @@ constexpr parsed_type type_of_text(std::string_view s) {
     s = s.substr(0, open);
   }
   r.kind = kind_of_type(s, list);
-  if (r.written && r.kind != parameter_kind::tensor)
+  if (r.written && r.kind != parameter_kind::tensor && r.kind != parameter_kind::tensors)
     raise_schema("a Tensor that is written", whole);
   return r;
 }

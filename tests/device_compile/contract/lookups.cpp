@@ -15,12 +15,15 @@
 #include <flaggems/ops/order_statistics.hpp>
 #include <flaggems/ops/scatter.hpp>
 #include <flaggems/ops/search.hpp>
+#include <flaggems/ops/segment_reduce.hpp>
+#include <flaggems/ops/sequence_batches.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/topk.hpp>
 #include <flaggems/ops/unique.hpp>
 
 #include "contract.hpp"
 
+#include <array>
 #include <tuple>
 
 namespace contract {
@@ -76,6 +79,9 @@ void scattered() {
     (void)fg::masked_select(s, x, some<bool>());
     (void)fg::masked_scatter(s, x, some<bool>(), x);
     (void)fg::nonzero(s, x);
+    (void)fg::nonzero_numpy(s, x);
+    (void)fg::jagged_to_padded_dense_forward(s, x, std::array{some<i64>()}, {2});
+    (void)fg::unpack_seq(s, x, some<i32>());
     (void)fg::isin(s, x, x);
     (void)fg::index_select_backward(s, x, {8}, 0, index);
     (void)fg::gather_backward(s, x, x, 0, index, false);
@@ -91,6 +97,13 @@ void scattered() {
                                 loss.second);
   });
   each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
+    (void)fg::nll_loss_nd_forward(s, x, some<i64>());
+    (void)fg::segment_reduce_backward(
+        s, x, fg::segment_reduce(s, x, fg::segment_reduction::mean, some<i64>()), x,
+        fg::segment_reduction::prod, some<i64>());
+    (void)fg::pack_seq(s, x, some<i64>());
+    fg::top_k_per_row_prefill(s, x, some<i32>(), some<i32>(), some<i32>());
+    fg::top_k_per_row_decode(s, x, 2, some<i64>(), some<i64>());
     fg::topk_softmax(s, x, some<i32>(), some<i64>(), x);
     fg::moe_sum(s, x, x);
   });
@@ -101,6 +114,8 @@ void scattered() {
   });
   each(index_types{}, [](auto& ids) { (void)fg::moe_align_block_size(s, ids, 16, 8, ids); });
   (void)fg::one_hot(s, some<i64>());
+  each(types<f32, bf16, f64, f16>{},
+       [](auto& x) { fg::apply_repetition_penalties(s, x, some<bool>(), some<bool>(), x); });
   each(types<f32, bf16, f16>{}, [](auto& x) {
     fg::reshape_and_cache(s, x, x, x, x, some<i64>());
     fg::reshape_and_cache_flash(s, x, x, x, x, some<i64>());

@@ -61,6 +61,7 @@ void of_statistics() {
     (void)fg::dist(s, x, x);
     (void)fg::pairwise_distance(s, x, x);
     (void)fg::cdist(s, x, x);
+    (void)fg::cdist_backward(s, x, x, x, 2, x);
     (void)fg::pdist(s, x);
     (void)fg::renorm(s, x, 2, 0, 1);
     (void)fg::linalg_matrix_norm(s, x, 1);

@@ -10,6 +10,8 @@
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/normed_cumsum.hpp>
+#include <flaggems/ops/optimizer.hpp>
+#include <flaggems/ops/quantize.hpp>
 #include <flaggems/ops/random.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rwkv.hpp>
@@ -19,6 +21,7 @@
 
 #include "contract.hpp"
 
+#include <array>
 #include <optional>
 
 namespace contract {
@@ -31,7 +34,22 @@ void softmaxes() {
          fg::softmax(s, from, to, -1);
          fg::log_softmax(s, from, to, -1);
        });
-  each(floats{}, [](const auto& x) { (void)fg::safe_softmax(s, x, -1); });
+  each(types<f32, bf16, f16>{}, [](auto& x) {
+    const std::array list{x};
+    fg::fused_adam_(s, list, list, list, list, list, std::array{some<f32>()}, 1e-3, 0.9, 0.99, 0,
+                    1e-8, true, false, some<f32>(), some<f32>());
+    fg::amp_foreach_non_finite_check_and_unscale_(s, list, some<f32>(), some<f32>());
+    (void)fg::fake_quantize_per_channel_affine_cachemask(s, x, some<f32>(), some<i32>(), 0, 0, 7);
+    (void)fg::fake_quantize_learnable_per_tensor_affine(s, x, some<f32>(), some<f32>(), 0, 7);
+    (void)fg::per_token_group_quant_fp8(s, x, 8, 1e-10, false, true);
+    (void)fg::weight_int8pack_mm(s, x, some<i8>(), x);
+  });
+  fg::amp_update_scale_(s, some<f32>(), some<i32>(), some<f32>(), 2, 0.5, 4);
+  each(floats{}, [](const auto& x) {
+    (void)fg::safe_softmax(s, x, -1);
+    (void)fg::scaled_softmax_forward(s, x, 0.5);
+    (void)fg::scaled_softmax_backward(s, x, x, 0.5);
+  });
   each(types<f32, bf16, f64, f16>{}, [](const auto& x) { (void)fg::normed_cumsum(s, x); });
   each(real{}, [](const auto& x) { (void)fg::diff(s, x); });
   each(join<twice<floats>, types<pair<bf16, f32>, pair<f32, f64>>>{},

@@ -38,6 +38,7 @@ void windows() {
     (void)fg::upsample_bicubic2d_aa_backward(s, x, {4, 4}, {1, 1, 2, 2}, false);
     (void)fg::conv_transpose2d(s, x, x, x);
     (void)fg::grid_sampler(s, x, x, 0, 0, false);
+    (void)fg::grid_sampler_2d_backward(s, x, x, x, 0, 0, false);
     (void)fg::affine_grid_generator(s, x, {1, 1, 2, 2}, false);
     (void)fg::max_unpool2d(s, x, some<i64>(), {4, 4});
     (void)fg::adaptive_avg_pool2d(s, x, {2});

@@ -5,6 +5,7 @@
 #include <flaggems/ops/histogram.hpp>
 #include <flaggems/ops/order_statistics.hpp>
 #include <flaggems/ops/search.hpp>
+#include <flaggems/ops/segment_reduce.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/topk.hpp>
 #include <flaggems/ops/unique.hpp>
@@ -65,6 +66,8 @@ struct order {
         FLAGGEMS_BIND(flaggems::bucketize, numeric_types, line("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor").promotes()),
         FLAGGEMS_BIND(flaggems::bucketize, numeric_types, line("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor")),
         FLAGGEMS_BIND(flaggems::bincount, counted_types, line("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::segment_reduce, floating_types, line("segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor").outputs_after(5)),
+        FLAGGEMS_BIND(flaggems::segment_reduce_backward, floating_types, line("_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::histc, floating_types, line("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor")));
     // clang-format on
   }

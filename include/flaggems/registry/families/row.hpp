@@ -68,6 +68,8 @@ struct row {
         FLAGGEMS_BIND(flaggems::log_softmax, floating_types, "_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"),
         FLAGGEMS_BIND_RESULT(flaggems::log_softmax, floating_types, line("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::safe_softmax, floating_types, "_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::scaled_softmax_forward, floating_types, line("flaggems::scaled_softmax_forward(Tensor input_t, float scale_factor) -> Tensor")),
+        FLAGGEMS_BIND(flaggems::scaled_softmax_backward, floating_types, line("flaggems::scaled_softmax_backward(Tensor grad_output, Tensor softmax_results, float scale_factor) -> Tensor").writes("grad_input")),
         FLAGGEMS_BIND(flaggems::log_softmax_backward, floating_types, "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"),
         FLAGGEMS_BIND(flaggems::layer_norm, floating_types, "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor"),
         FLAGGEMS_BIND(flaggems::rms_norm, floating_types, "rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"),

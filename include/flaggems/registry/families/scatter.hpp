@@ -38,6 +38,8 @@ struct scatter {
         FLAGGEMS_BIND(flaggems::masked_select, numeric_types, line("masked_select(Tensor self, Tensor mask) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::masked_scatter, numeric_types, line("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::nonzero, numeric_types, line("nonzero(Tensor self) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::nonzero_numpy, numeric_types, "nonzero_numpy(Tensor self) -> Tensor[]"),
+        FLAGGEMS_BIND(flaggems::index_put_impl_, numeric_types, "_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)"),
         FLAGGEMS_BIND(flaggems::nonzero_static, numeric_types, line("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::slice_scatter, stored_types, "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"),
         FLAGGEMS_BIND(flaggems::select_scatter, stored_types, "select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor"),

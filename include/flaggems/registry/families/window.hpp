@@ -78,6 +78,8 @@ struct window {
         FLAGGEMS_BIND(flaggems::grid_sampler, floating_types, line("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::grid_sampler_2d, floating_types, line("grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor")),
         FLAGGEMS_BIND(flaggems::grid_sampler_3d, floating_types, line("grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor")),
+        FLAGGEMS_BIND(flaggems::grid_sampler_2d_backward, floating_types, line("grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)").without_out()),
+        FLAGGEMS_BIND(flaggems::grid_sampler_3d_backward, floating_types, line("grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)").without_out()),
         FLAGGEMS_BIND(flaggems::affine_grid_generator, floating_types, line("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor")),
         FLAGGEMS_BIND(flaggems::im2col, floating_types, "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"),
         FLAGGEMS_BIND(flaggems::col2im, floating_types, "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"),

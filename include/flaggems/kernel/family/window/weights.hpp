@@ -26,6 +26,16 @@ FLAGGEMS_INLINE C cubic_outside(C d, C a) {
   return (((d - C(5)) * d + C(8)) * d - C(4)) * a;
 }
 
+/// The slopes of these by d.
+template <class C>
+FLAGGEMS_INLINE C cubic_inside_slope(C d, C a) {
+  return (C(3) * (a + C(2)) * d - C(2) * (a + C(3))) * d;
+}
+template <class C>
+FLAGGEMS_INLINE C cubic_outside_slope(C d, C a) {
+  return ((C(3) * d - C(10)) * d + C(8)) * a;
+}
+
 /// The two elements beside a place, or the four about it; those beyond an edge are its element. The
 /// first and last elements lie on those of the output if `from_corners`, else edges do.
 template <class C, bool Cubic>

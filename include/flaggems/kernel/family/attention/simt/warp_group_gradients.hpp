@@ -65,7 +65,7 @@ class attention_gradient_by_warp_groups {
   static constexpr bool keeps_rows = d <= 64 && n == 64;
   /// Logarithms in a stage, and sums behind them: of sequences those from a multiple of 4 on, as
   /// the copy engine takes lines from 16 bytes on only.
-  static constexpr int sums_line = Space::has_sequences ? n + 4 : n;
+  static constexpr int stage_sums = Space::has_sequences ? n + 4 : n;
   using kept_type = u32[d / 4];
   using ring_position = pipeline_position<Tile::stages>;
   using scores_type = f32[n / 2];
@@ -120,7 +120,7 @@ class attention_gradient_by_warp_groups {
         for (i32 t = u.begin; t < u.end; ++t) {
           unit_.wait(empty(at.stage), at.phase ^ 1);
           unit_.expect(full(at.stage),
-                       2 * Tile::other_bytes + (of_queries ? 0 : 2 * sums_line * 4));
+                       2 * Tile::other_bytes + (of_queries ? 0 : 2 * stage_sums * 4));
           const i32 first = u.other_at() + t * n;
           load(others_at(at.stage), other_, first, h, u.place, n, full(at.stage));
           load(values_at(at.stage), other_value_, first, h, u.place, n, full(at.stage));
@@ -235,12 +235,12 @@ class attention_gradient_by_warp_groups {
         unit_.write(values_at(stage) + b * (n * 128) + i * 16, vec<u32, 4>{});
       }
     if constexpr (!of_queries)
-      for (u32 i = thread_ - 128; i < sums_line / 2; i += 128 * Tile::consumers) {
-        const f32 hides = i < sums_line / 4 ? -lowest<f32>() : 0.0F;
+      for (u32 i = thread_ - 128; i < stage_sums / 2; i += 128 * Tile::consumers) {
+        const f32 hides = i < stage_sums / 4 ? -lowest<f32>() : 0.0F;
         vec<u32, 4> x;
         FLAGGEMS_SIMT_UNROLL
         for (u32 e = 0; e < 4; ++e)
-          x.at[e] = i % (sums_line / 4) * 4 + e < first + kept
+          x.at[e] = i % (stage_sums / 4) * 4 + e < first + kept
                         ? unit_.template read<u32>(sums_at(stage) + 16 * i + 4 * e)
                         : bit_cast<u32>(hides);
         unit_.write(sums_at(stage) + 16 * i, x);
@@ -333,7 +333,7 @@ class attention_gradient_by_warp_groups {
     }
     unit_.hold(g);
     if constexpr (keeps_rows) unit_.hold(value);
-    for_each_score(g, x.sum, stage, x.first + sums_line,
+    for_each_score(g, x.sum, stage, x.first + stage_sums,
                    [&](int i, f32& slope, f32 sum)
                        FLAGGEMS_LAMBDA { slope = s[i] * (slope - sum); });
     pack(own.slopes, g);
