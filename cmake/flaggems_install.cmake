@@ -42,9 +42,11 @@ write_basic_package_version_file(
 install(FILES "${PROJECT_BINARY_DIR}/flaggemsConfig.cmake"
               "${PROJECT_BINARY_DIR}/flaggemsConfigVersion.cmake"
         DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
-# flaggems_precompile, the program that it builds, and flaggems_registry.
+# flaggems_precompile, the program that it builds, flaggems_registry, and flaggems::compiled.
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/flaggems_precompile.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/flaggems_registry.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/flaggems_compiled.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/flaggems_compiled.cpp"
               "${PROJECT_SOURCE_DIR}/tools/flaggems_compile.cpp"
         DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
 

@@ -8,19 +8,24 @@
 Both sides run random weights in bf16: a long prompt at once, and one token at a time, greedily, behind a prompt of 16
 tokens; PyTorch with a static cache of keys and values and q, k, v and gate, up in one matrix each, as eager calls and
 compiled with mode="reduce-overhead". Of a prompt all layers run for all its tokens, and the output matrix for the last
-one; the fastest of some runs counts. How many of the tokens of PyTorch's two ways agree is in the result (bf16 rounds differently
-once fused); the model program's are compared with its host's in tests. `copy` is the device's copy, read and written
-bytes counted, in each process; fractions are of the rate at which it would move the weights once a token.
+one; the sides alternate in one process (llama_prompt.cpp, compiled here), so that they find the same clocks, and the
+medians count. Tokens one at a time are of a process each. How many of the tokens of PyTorch's two ways agree is in the
+result (bf16 rounds differently once fused); the model program's are compared with its host's in tests. `copy` is the
+device's copy, read and written bytes counted, in each process; fractions are of the rate at which it would move the
+weights once a token.
 """
 
 import argparse
+import ctypes
 import datetime
 import json
 import os
 import pathlib
 import platform
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 SIZES = {
@@ -141,17 +146,67 @@ def generate(torch, model, step, tokens):
     return rate, torch.cat(result).tolist()
 
 
-def prompt_rate(torch, run, count, vocabulary):
-    """Tokens a second of a prompt, of the fastest of some runs."""
+class OurPrompt:
+    """Calls that run the prompt by the model program's code, and tell the seconds."""
+
+    def __init__(self, library, name, tokens):
+        self.library = ctypes.CDLL(library)
+        self.library.llama_prompt_new.restype = ctypes.c_void_p
+        self.library.llama_prompt_new.argtypes = [ctypes.c_char_p, ctypes.c_int]
+        self.library.llama_prompt_run.argtypes = [ctypes.c_void_p, *[ctypes.POINTER(ctypes.c_double)] * 2]
+        self.model = self.library.llama_prompt_new(name.encode(), tokens)
+        self.queued = []
+
+    def __call__(self):
+        queued, done = ctypes.c_double(), ctypes.c_double()
+        self.library.llama_prompt_run(self.model, queued, done)
+        if not done.value:
+            sys.exit("our prompt did not run")
+        self.queued.append(queued.value)
+        return done.value
+
+
+def compile_prompt(cxx, folder):
+    """The shared library of llama_prompt.cpp."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    sources = [root / "bench/gpu/llama_prompt.cpp", root / "examples/llama/cuda.cpp"]
+    running = [subprocess.Popen([cxx, "-std=c++20", "-O2", "-fPIC", "-DFLAGGEMS_MAX_ISA=0", "-I", root / "include", "-I",
+                                 root / "examples", "-c", source, "-o", folder / (source.stem + ".o")])
+               for source in sources]
+    if any(process.wait() for process in running):
+        sys.exit("llama_prompt.cpp could not be compiled")
+    library = folder / "libllama_prompt.so"
+    subprocess.run([cxx, "-shared", *(folder / (s.stem + ".o") for s in sources), "-o", library, "-ldl", "-lpthread"],
+                   check=True)
+    return str(library)
+
+
+def prompt_rates(torch, calls, count, rounds):
+    """Tokens a second of a prompt by each of the calls, which return seconds: medians of alternating runs."""
+    for call in calls.values():
+        for _ in range(4):  # compiles, captures
+            call()
+    found = {name: [] for name in calls}
+    start = time.perf_counter()
+    while time.perf_counter() - start < 1:  # the device has been idle
+        for call in calls.values():
+            call()
+    for _ in range(rounds):
+        for name, call in calls.items():
+            found[name].append(call())
+    return {name: count / statistics.median(times) for name, times in found.items()}
+
+
+def torch_prompt(torch, run, count, vocabulary):
     ids = torch.tensor([(31 * i + 7) % vocabulary for i in range(count)], device="cuda")
-    least = float("inf")
-    for _ in range(8):
+
+    def call():
         torch.cuda.synchronize()
         start = time.perf_counter()
         run(ids)
         torch.cuda.synchronize()
-        least = min(least, time.perf_counter() - start)
-    return count / least
+        return time.perf_counter() - start
+    return call
 
 
 def copy_rate(torch):
@@ -183,9 +238,15 @@ def torch_process(arguments):
         generate(torch, model, model, 4)
         result["eager"], first = generate(torch, model, model, min(arguments.tokens, arguments.eager_tokens))
         result["eager_seconds"] = time.perf_counter() - start
-        result["eager_prompt"] = prompt_rate(torch, model.prompt, arguments.prompt, vocabulary)
-        result["compiled_prompt"] = prompt_rate(
-            torch, torch.compile(model.prompt, mode="reduce-overhead", fullgraph=True), arguments.prompt, vocabulary)
+        ours = OurPrompt(arguments.library, name, arguments.prompt)
+        rates = prompt_rates(torch, {
+            "ours": ours,
+            "eager": torch_prompt(torch, model.prompt, arguments.prompt, vocabulary),
+            "compiled": torch_prompt(torch, torch.compile(model.prompt, mode="reduce-overhead", fullgraph=True),
+                                     arguments.prompt, vocabulary)}, arguments.prompt, arguments.rounds)
+        result.update({f"{side}_prompt": rate for side, rate in rates.items()})
+        result["ours_queued_seconds"] = statistics.median(ours.queued[-arguments.rounds:])
+        ours.library.llama_prompt_delete(ctypes.c_void_p(ours.model))
     with torch.no_grad():
         start = time.perf_counter()
         compiled = torch.compile(model, mode="reduce-overhead", fullgraph=True)
@@ -217,6 +278,9 @@ def main():
     parser.add_argument("--prompt", type=int, default=2048, help="tokens of the long prompt")
     parser.add_argument("--eager-tokens", type=int, default=60, help="of PyTorch's eager calls at most")
     parser.add_argument("--output", type=pathlib.Path, help="where to write the result as JSON")
+    parser.add_argument("--rounds", type=int, default=30, help="of the long prompt")
+    parser.add_argument("--cxx", default="g++")
+    parser.add_argument("--library", help=argparse.SUPPRESS)
     parser.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     arguments.model = arguments.model or list(SIZES)
@@ -224,6 +288,8 @@ def main():
         torch_process(arguments)
         return 0
 
+    folder = tempfile.TemporaryDirectory()
+    library = compile_prompt(arguments.cxx, pathlib.Path(folder.name))
     rows = {}
     for name in arguments.model:
         ours = json.loads(subprocess.run(
@@ -231,11 +297,10 @@ def main():
             stdout=subprocess.PIPE, check=True).stdout)
         peer = json.loads(subprocess.run(
             [sys.executable, __file__, "--program", arguments.program, "--torch", "--model", name, "--tokens",
-             str(arguments.tokens), "--prompt", str(arguments.prompt), "--eager-tokens", str(arguments.eager_tokens)],
+             str(arguments.tokens), "--prompt", str(arguments.prompt), "--eager-tokens", str(arguments.eager_tokens),
+             "--rounds", str(arguments.rounds), "--library", library],
             stdout=subprocess.PIPE, check=True).stdout.splitlines()[-1])
-        prompt = json.loads(subprocess.run(
-            [arguments.program, "--device", "cuda", "--synthetic", name, "--n", "1", "--prompt-tokens",
-             str(arguments.prompt), "--json"], stdout=subprocess.PIPE, check=True).stdout)["prompt_tokens_per_second"]
+        prompt = peer["ours_prompt"]
         assert ours["bytes_of_weights"] == peer["bytes_of_weights"], (ours, peer)
         rate, roof = ours["generation_tokens_per_second"], ours["copy_bytes_per_second"] / ours["bytes_of_weights"]
         best = max(peer["eager"], peer["compiled"])
@@ -243,7 +308,8 @@ def main():
                       "ratio_to_best": rate / best,
                       "prompt": prompt, "torch_eager_prompt": peer["eager_prompt"],
                       "torch_compile_prompt": peer["compiled_prompt"],
-                      "prompt_ratio_to_best": prompt / max(peer["eager_prompt"], peer["compiled_prompt"]), "bytes_of_weights": ours["bytes_of_weights"],
+                      "prompt_ratio_to_best": prompt / max(peer["eager_prompt"], peer["compiled_prompt"]),
+                      "prompt_queued_seconds": peer["ours_queued_seconds"], "bytes_of_weights": ours["bytes_of_weights"],
                       "copy_bytes_per_second": ours["copy_bytes_per_second"], "fraction_of_copy": rate / roof,
                       "torch_copy_bytes_per_second": peer["copy_bytes_per_second"],
                       "torch_compile_fraction_of_copy": peer["compiled"] / roof,

@@ -7,6 +7,7 @@
 
 #include <flaggems/kernel/family/random/philox.hpp>
 #include <flaggems/kernel/lang/value.hpp>
+#include <flaggems/kernel/lang/vector_access.hpp>
 
 namespace llama {
 
@@ -58,34 +59,44 @@ struct attention_input {
 };
 
 /// The last `tokens` positions that have begun: puts the rotated q into `queries` [tokens, heads,
-/// head], the rotated k, and v, into `cache` [2, kv heads, capacity, head]. Pairs are adjacent
-/// elements, as GGUF orders them; `cos` and `sin` are [capacity, pairs].
-template <class Cache>
+/// head], the rotated k, and v, into `cache` [2, kv heads, capacity, head], Size elements at a
+/// time. Pairs are adjacent elements, as GGUF orders them; `cos` and `sin` are [capacity, pairs]. A
+/// tile is a token.
+template <class Cache, int Size>
 struct rotate_and_store {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, attention_input sizes,
                                   fk::global_ptr<const i64> count, fk::global_ptr<const float> qkv,
                                   fk::global_ptr<const float> cos, fk::global_ptr<const float> sin,
                                   fk::global_ptr<Cache> queries, fk::global_ptr<Cache> cache) {
-    const i64 all = sizes.heads + 2 * sizes.kv_heads;
-    block.for_each_tile(sizes.tokens * all, [&](i64 tile) FLAGGEMS_LAMBDA {
-      const i64 token = tile / all, head = tile - token * all;
+    const int vectors = static_cast<int>(sizes.head / Size),
+              rotated = static_cast<int>(sizes.pairs);
+    block.for_each_tile(sizes.tokens, [&](i64 token) FLAGGEMS_LAMBDA {
       const i64 position = count[0] - sizes.tokens + token;
-      const fk::global_ptr<const float> from = qkv + token * sizes.row + head * sizes.head;
-      // Keys, then values: both are rows of one kind.
-      const i64 kept = head - sizes.heads;
-      const fk::global_ptr<Cache> to =
-          kept < 0 ? queries + (token * sizes.heads + head) * sizes.head
-                   : cache + (kept * sizes.capacity + position) * sizes.head;
-      const i64 pairs = kept < sizes.kv_heads ? sizes.pairs : 0;
-      block.for_each(pairs, [&](i64 j) FLAGGEMS_LAMBDA {
-        const float c = cos[position * sizes.pairs + j], s = sin[position * sizes.pairs + j];
-        const float a = from[2 * j], b = from[2 * j + 1];
-        to[2 * j] = fk::number_cast<Cache>(a * c - b * s);
-        to[2 * j + 1] = fk::number_cast<Cache>(b * c + a * s);
-      });
-      block.for_each(sizes.head - 2 * pairs, [&](i64 j) FLAGGEMS_LAMBDA {
-        to[2 * pairs + j] = fk::number_cast<Cache>(from[2 * pairs + j]);
+      const fk::global_ptr<const float> row = qkv + token * sizes.row;
+      const fk::global_ptr<const float> c = cos + position * sizes.pairs,
+                                        s = sin + position * sizes.pairs;
+      block.for_each((sizes.heads + 2 * sizes.kv_heads) * vectors, [&](i64 e) FLAGGEMS_LAMBDA {
+        const int head = static_cast<int>(e) / vectors;
+        const int at = (static_cast<int>(e) - head * vectors) * Size;
+        const fk::global_ptr<const float> from = row + head * sizes.head + at;
+        // Keys, then values: both are rows of one kind.
+        const i64 kept = head - sizes.heads;
+        const fk::global_ptr<Cache> to =
+            kept < 0 ? queries + (token * sizes.heads + head) * sizes.head
+                     : cache + (kept * sizes.capacity + position) * sizes.head;
+        fk::vec<float, Size> x = fk::load_vec<Size>(from), y = x;
+        if (kept < sizes.kv_heads && at < 2 * rotated)
+          fk::static_for<Size>([&](auto k) FLAGGEMS_LAMBDA {
+            const int pair = (at + k) / 2;
+            const float other = Size > 1 ? x.at[k ^ (1 % Size)] : row[head * sizes.head + (at ^ 1)];
+            const float turned = other * s[pair];
+            y.at[k] = x.at[k] * c[pair] + ((at + k) % 2 == 0 ? -turned : turned);
+          });
+        fk::vec<Cache, Size> stored;
+        fk::static_for<Size>(
+            [&](auto k) FLAGGEMS_LAMBDA { stored.at[k] = fk::number_cast<Cache>(y.at[k]); });
+        fk::store_vec<Size>(to + at, stored);
       });
     });
   }

@@ -527,14 +527,20 @@ void model<Device>::store_keys(layer& l, i64 n) {
         n, sizes_.heads, sizes_.kv_heads, head, sizes_.rotary / 2, qkv.stride(0), capacity_};
     fg::launch_config config;
     config.op = "rotate_and_store";
-    config.tiles = n * (sizes_.heads + 2 * sizes_.kv_heads);
-    config.threads = 64;
+    config.tiles = n;
+    config.threads = 256;
     with_cache(l, [&](auto& cache) {
-      fg::launch<rotate_and_store<fg::value_t<decltype(cache)>>>(
-          stream_, config, sizes, static_cast<const i64*>(count_.data()),
-          static_cast<const float*>(qkv.data()), static_cast<const float*>(cos_.data()),
-          static_cast<const float*>(sin_.data()),
-          queries_as<fg::value_t<decltype(cache)>>(n).data(), cache.data());
+      using C = fg::value_t<decltype(cache)>;
+      const auto rotate = [&](auto size) {
+        fg::launch<rotate_and_store<C, size>>(
+            stream_, config, sizes, static_cast<const i64*>(count_.data()),
+            static_cast<const float*>(qkv.data()), static_cast<const float*>(cos_.data()),
+            static_cast<const float*>(sin_.data()), queries_as<C>(n).data(), cache.data());
+      };
+      if ((head | sizes_.rotary) % 4 == 0)  // vectors of whole pairs
+        rotate(std::integral_constant<int, 4>{});
+      else
+        rotate(std::integral_constant<int, 1>{});
     });
   } else {
     const view q = qkv.narrow(1, 0, queries()), k = qkv.narrow(1, queries(), keys());

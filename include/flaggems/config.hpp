@@ -391,6 +391,33 @@
 /// Error paths: out of line, away from hot code.
 #define FLAGGEMS_COLD __attribute__((noinline, cold))
 
+/// 1: another object of the program has the longer functions that are no templates, as CMake's
+/// target flaggems::compiled does; 2: this is that object. Files of either may be mixed.
+#ifndef FLAGGEMS_COMPILED
+#define FLAGGEMS_COMPILED 0
+#endif
+/// `inline` of those functions, and of those that are out of line anyhow. In the form 1 compilers
+/// read their bodies and make no code of them (g++ refuses gnu_inline beside noinline, and inlines
+/// nothing that is optimised in another way).
+#if FLAGGEMS_COMPILED == 1 && defined(__clang__)
+#pragma clang diagnostic ignored "-Wgnu-inline-cpp-without-extern"
+#define FLAGGEMS_ONCE __attribute__((gnu_inline, noinline)) inline
+#define FLAGGEMS_NOINLINE_ONCE FLAGGEMS_ONCE
+#define FLAGGEMS_COLD_ONCE __attribute__((cold)) FLAGGEMS_ONCE
+#elif FLAGGEMS_COMPILED == 1
+#define FLAGGEMS_ONCE __attribute__((gnu_inline, optimize("O0"))) inline
+#define FLAGGEMS_NOINLINE_ONCE FLAGGEMS_ONCE
+#define FLAGGEMS_COLD_ONCE __attribute__((cold)) FLAGGEMS_ONCE
+#else
+#if FLAGGEMS_COMPILED == 2
+#define FLAGGEMS_ONCE __attribute__((used)) inline
+#else
+#define FLAGGEMS_ONCE inline
+#endif
+#define FLAGGEMS_NOINLINE_ONCE FLAGGEMS_NOINLINE FLAGGEMS_ONCE
+#define FLAGGEMS_COLD_ONCE FLAGGEMS_COLD FLAGGEMS_ONCE
+#endif
+
 // ---- other user switches
 /// 1: element access through a view is checked. Independent of NDEBUG. (Kernels use no views.)
 #ifndef FLAGGEMS_BOUNDS_CHECK

@@ -50,8 +50,8 @@ enum class errc {
 /// in the object, so that out_of_memory can be reported, and truncated with "...".
 class error : public std::exception {
  public:
-  FLAGGEMS_COLD error(errc code, std::string_view op, std::string_view expected,
-                      std::string_view got) noexcept
+  FLAGGEMS_COLD_ONCE error(errc code, std::string_view op, std::string_view expected,
+                           std::string_view got) noexcept
       : code_(code) {
     op_ = put(op, 256);
     put(": expected ", 16);
@@ -78,7 +78,7 @@ class error : public std::exception {
     return {text_ + p.begin, static_cast<std::size_t>(p.size)};
   }
   // At most `most` bytes of s, appended.
-  part put(std::string_view s, int most) noexcept {
+  FLAGGEMS_ONCE part put(std::string_view s, int most) noexcept {
     const bool cut = s.size() > static_cast<std::size_t>(most);
     const part p{static_cast<short>(size_), static_cast<short>(cut ? most : int(s.size()))};
     for (int i = 0; i < p.size; ++i)
@@ -109,8 +109,8 @@ inline error_handler set_error_handler(error_handler handler) noexcept {
 }
 
 /// Throws `error(code, op, expected, got)`, or calls the error handler without exceptions.
-[[noreturn]] FLAGGEMS_COLD inline void raise(errc code, std::string_view op,
-                                             std::string_view expected, std::string_view got = {}) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise(errc code, std::string_view op,
+                                           std::string_view expected, std::string_view got = {}) {
   const error failure(code, op, expected, got);
 #if FLAGGEMS_EXCEPTIONS
   throw failure;

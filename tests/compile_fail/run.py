@@ -88,7 +88,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cxx", action="append", help="a compiler (several times for several)")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
-    parser.add_argument("--share", action="store_true", help="each case with one compiler, which the commit chooses")
+    parser.add_argument("--turn", type=int, help="number of a share: every other case, with one of two compilers")
     parser.add_argument("--only", default="", help="only files with this in their name")
     options = parser.parse_args()
 
@@ -97,16 +97,14 @@ def main():
     present = [c for c in compilers if c not in missing]
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        headers = dict(zip(present, pool.map(lambda c: precompiled(c, pathlib.Path(folder)), present)))
-        work = [(compiler, headers[compiler], path, flags, texts)
-                for path in sorted(HERE.glob("*.cpp")) if options.only in path.name
-                for flags, texts in cases(path).items()
-                for compiler in present]
-        if options.share and len(present) == 2:
-            commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True).stdout
-            turn = int(commit.strip() or "0", 16)
-            cases_of_both = zip(work[::2], work[1::2])
-            work = [both[(number + turn) % 2] for number, both in enumerate(cases_of_both)]
+        taken = [(path, flags, texts) for path in sorted(HERE.glob("*.cpp")) if options.only in path.name
+                 for flags, texts in cases(path).items()]
+        compilers = present
+        if options.turn is not None:
+            taken = taken[options.turn % 2::2]
+            compilers = present[options.turn // 2 % max(1, len(present)):][:1]
+        headers = dict(zip(compilers, pool.map(lambda c: precompiled(c, pathlib.Path(folder)), compilers)))
+        work = [(compiler, headers[compiler], *case) for case in taken for compiler in compilers]
         results = list(pool.map(lambda w: try_one(*w), work))
     failures = [r for r in results if r is not None]
     for failure in failures:

@@ -78,11 +78,17 @@ class Driver:
     # ---- the consumers
     def find_package(self):
         prefix = self.install()
-        tree = self.with_cmake("find_package", f"-DCMAKE_PREFIX_PATH={prefix}")
+        out, tree = self.with_cmake("find_package", f"-DCMAKE_PREFIX_PATH={prefix}"), self.build / "find_package"
+        self.run(tree / "mixed")
+        self.run(tree / "compiled")
+        for target, has_pool in (("compiled", False), ("headers_only", True)):
+            made = next((tree / f"CMakeFiles/{target}.dir").rglob("*.o"))
+            if ("thread_pool::fork_join" in self.run("nm", "-C", "--defined-only", made)) != has_pool:
+                raise RuntimeError(f"{made} {'lacks' if has_pool else 'has'} code of the thread pool")
         for file in prefix.rglob("*"):
             if file.suffix in (".cmake", ".pc") and str(ROOT) in file.read_text():
                 raise RuntimeError(f"{file} names the source tree")
-        return tree
+        return out
 
     def installed_tools(self):
         """The programs of --tools, a build that is there."""

@@ -42,3 +42,6 @@ FLAGGEMS_INSTANCE(gemm_register_tiles_i32,
                   fk::box_order)
 FLAGGEMS_INSTANCE(gemm_merge_bf16, fk::gemm_merge<bf16, float, fk::no_bias>, fk::gemm_space,
                   fk::gemm_out<bf16, float>, fk::no_bias, fk::sum_parts<float>)
+FLAGGEMS_INSTANCE(gemm_merge_tiles_bf16,
+                  fk::gemm_merge_tiles<bf16, float, fk::gemm_bias<bf16, float>>, fk::gemm_space,
+                  fk::gemm_out<bf16, float>, fk::gemm_bias<bf16, float>, fk::sum_parts<float>)

@@ -4,16 +4,16 @@
 """Compiles the device subset with the compilers of chips: nvrtc, opencl, hip or dialect.
 
 Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
-kernel/block/simt/entry.hpp), whose instances must come out as code. `hip` compiles each for one of
-HIP_TARGETS in turn, and what is for matrix units for one of UNIT_TARGETS; `opencl` also makes images,
-as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the
+kernel/block/simt/entry.hpp), whose instances must come out as code; with --half every other file.
+`hip` compiles each for one of HIP_TARGETS in turn, and what is for matrix units for one of UNIT_TARGETS;
+`opencl` also makes images, as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the
 files of instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
 runs it, where there is a GPU to use. As `instances`, compiles kernels that test programs may launch
 on flaggems::cuda to machine code: a third that the commit chooses, each for one of TARGETS in turn;
 with --all every one for all of them, which takes twelve times as long. As `contract`, compiles those
 of every operator with every element type that it takes (contract/): a share that the commit chooses,
-each for one of CONTRACT_TARGETS in turn; with --all everything, which takes 60 times as long. Exit
+each for one of CONTRACT_TARGETS in turn; with --all everything, which takes 120 times as long. Exit
 status 77: the compiler or the headers are not here.
 """
 import argparse
@@ -96,6 +96,7 @@ LINKED = [f"pointwise_{form}I.*{what}" for form in ("vectors", "strided")
           for what in ("identity_fn", "Z4mainEUlfE_J", "Z4mainEUlfE0_J")]
 LINKED += ["20register_row_programI", "18staged_row_programI"]
 TARGETS = ["sm_90a", "sm_80", "sm_100", "sm_120"]
+DIALECT_SHARE = 16
 
 
 def commit_number():
@@ -199,7 +200,9 @@ def contract(compile_program, every, build, cxx):
     number = commit_number()
     parts = range(CONTRACT_PARTS) if every else [number % CONTRACT_PARTS]
     if not every:
-        command += ["--every", "2", "--from", str(number // CONTRACT_PARTS % (2 * len(CONTRACT_TARGETS)))]
+        number //= CONTRACT_PARTS
+        sources = sources[number % 2::2]
+        command += ["--every", "2", "--from", str(number // 2 % (2 * len(CONTRACT_TARGETS)))]
     failed = 0
     for part in parts:
         print(f"part {part} of {CONTRACT_PARTS}:", flush=True)
@@ -336,7 +339,7 @@ def with_clang(files, instances, build, options, suffix, entry_line, turns=((),)
         print("no clang 14 here")
         return SKIP
     failed = 0
-    for number, file in enumerate(files + instances, commit_number()):
+    for number, file in enumerate(files + instances, commit_number() // DIALECT_SHARE):
         start = time.monotonic()
         out = build / (file.stem + suffix)
         command = [clang, *options, *turns[number % len(turns)], "-Wall", "-Wextra", "-Werror", "-I",
@@ -433,7 +436,6 @@ UNIT_INSTANCES = ["gemm_units", "attention_units"]
 UNIT_INSTRUCTIONS = {"gfx90a": ["v_mfma_f32_16x16x16bf16_1k", "v_mfma_f32_16x16x4f32", "v_mfma_f64_16x16x4f64"],
                      "gfx942": ["v_mfma_f32_16x16x16_bf16", "v_mfma_i32_16x16x32_i8", "v_mfma_f64_16x16x4_f64"],
                      "gfx1100": ["v_wmma_f32_16x16x16_f16", "v_wmma_f32_16x16x16_bf16", "v_wmma_i32_16x16x16_iu8"]}
-DIALECT_SHARE = 16
 
 
 def unit_problem(text):
@@ -485,6 +487,7 @@ def main():
     parser.add_argument("--program", metavar="FILE", type=pathlib.Path, nargs="+",
                         help="instances: flaggems-compile, then the programs with the kernels; "
                              "contract: flaggems-compile")
+    parser.add_argument("--half", type=int, metavar="N", help="nvrtc, opencl, hip: every other file, the odd ones if N is odd")
     parser.add_argument("--all", action="store_true", help="instances, hip, dialect: for all targets; contract: everything")
     options = parser.parse_args()
     if options.compiler == "instances":
@@ -500,6 +503,8 @@ def main():
         files = []
         if not options.all and not options.only:
             instances = instances[commit_number() % DIALECT_SHARE::DIALECT_SHARE]
+    if options.half is not None:
+        files, instances = files[options.half % 2::2], instances[options.half % 2::2]
     if options.only:
         files = [f for f in files if f.stem.endswith(f"_{options.only}")]
         instances = [f for f in instances if f.stem == options.only]

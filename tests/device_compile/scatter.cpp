@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernel/family/index/scatter.hpp>
+#include <flaggems/kernel/family/index/simt/joined_lines.hpp>
 #include <flaggems/kernel/family/index/simt/looked_up.hpp>
 #include <flaggems/kernel/family/index/simt/writes.hpp>
 
@@ -32,3 +33,6 @@ FLAGGEMS_INSTANCE(scatter_offsets, fk::pointwise_strided<i64, fk::offset_i64>, f
                   fk::target<i64>, fk::offset_i64)
 FLAGGEMS_INSTANCE(one_hot_i64, fk::pointwise_strided<i64, fk::one_hot_i64>, fk::strided_space,
                   fk::target<i64>, fk::one_hot_i64)
+FLAGGEMS_INSTANCE(scatter_lines_bf16, fk::join_lines<bf16, i64>, fk::line_space,
+                  fk::global_ptr<bf16>, fk::global_ptr<const bf16>, fk::global_ptr<const i64>,
+                  fk::joining)

@@ -12,7 +12,10 @@ BYTES = {torch.float8_e4m3fn, torch.float8_e5m2}  # ATen compares none
 PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "linear": 0, "addmm": 1, "baddbmm": 1,
             "scaled_dot_product_attention": 0, "_scaled_mm": 0, "flaggems::fp8_matmul": 0}
 # Whose results behind the first are f32 for 16-bit floats, as ATen's are on CUDA but not on the CPU.
-STATISTICS = {"native_layer_norm", "native_group_norm"}
+BATCH_NORMS = {"native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_training",
+               "_native_batch_norm_legit_functional", "_batch_norm_with_update", "_batch_norm_with_update_functional",
+               "_batch_norm_no_update", "miopen_batch_norm", "cudnn_batch_norm"}
+STATISTICS = {"native_layer_norm", "native_group_norm"} | BATCH_NORMS
 # Of which only dtype and sizes are of account.
 UNINITIALISED = {"empty", "empty_like", "empty_strided"}
 # Whose indices may differ among equal values: (dimension, what the indices are of).
@@ -92,6 +95,8 @@ def difference(call, expected, got, reference, values=True):
             if e is not g:
                 return "a result that is none" if e is None else "no result"
             continue
+        if name in BATCH_NORMS and number > 0 and e.numel() == 0:
+            continue  # on the CPU ATen saves nothing by running statistics
         if name in STATISTICS and number > 0 and g.dtype == torch.float32:
             e = e.float()
         if e.dtype != g.dtype:
@@ -117,7 +122,7 @@ def difference(call, expected, got, reference, values=True):
         if e.dtype in BYTES:
             # A step apart at most: ours and the reference may round from sums in another order.
             apart = (e.view(torch.uint8).int() - g.view(torch.uint8).int()).abs()
-            if apart.max() > 1 or (apart > 0).double().mean() > 0.02:
+            if (apart > 1).any() or (apart > 0).sum() > 0.02 * apart.numel():
                 return f"{(apart > 0).sum().item()} of {e.numel()} elements differ"
             continue
         if not is_inexact(e):

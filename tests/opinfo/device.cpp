@@ -94,6 +94,7 @@ class copied_arguments {
       }
       case integer: return v.integer();
       case floating: return v.number();
+      case complex_number: return complex_.emplace_back(v.complex_number());
       case boolean: return v.boolean();
       case integers: return v.integers();
       case numbers: return v.numbers();
@@ -109,6 +110,7 @@ class copied_arguments {
   const fg::stream_ref<device>& stream_;
   std::deque<copied_argument> copies_;  // whose elements stay where they are
   std::deque<std::vector<any_view<device>>> lists_;
+  std::deque<fg::c128> complex_;
   std::vector<boxed<device>> boxed_;
 };
 
@@ -171,6 +173,13 @@ extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_register_operators(void*, const TVMF
                                                                TVMFFIAny* result) {
   fg::set_launch_hook(&count_launch);
   return detail::tvm_ffi_register<device>(arguments, size, result, &call);
+}
+/// Of the tensors that it takes: DLPack's number of the host.
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_device_type(void*, const TVMFFIAny*, std::int32_t,
+                                                        TVMFFIAny* result) {
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = fg::dlpack_device<host>::kind;
+  return 0;
 }
 /// How many kernels the device was given.
 extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_launches(void*, const TVMFFIAny*, std::int32_t,

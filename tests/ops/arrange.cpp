@@ -188,6 +188,22 @@ TYPED_TEST(arrange, repeats_by_a_tensor) {
   EXPECT_RAISES(fg::repeat_interleave(s, less.in()), invalid_argument, "repeat_interleave");
 }
 
+TYPED_TEST(arrange, resize) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  for (const layout how : output_layouts) {
+    test_tensor<f32, D> x({2, 3}, how, {1, 2, 3, 4, 5, 6}), four({1, 4});
+    expect_equal(values_of(fg::resize(s, x.in(), {4, 2})), {1, 2, 3, 4, 5, 6, 0, 0});
+    expect_equal(values_of(fg::resize_as(s, x.in(), four.in())), {1, 2, 3, 4});
+    EXPECT_EQ(fg::resize_output(s, x.in(), {}).shape_of(), shape());
+    const auto last = fg::resize(s, x.in(), {1, 2, 1, 3}, fg::memory_format::channels_last);
+    EXPECT_EQ(last.stride(1), 1);
+    expect_equal(values_of(last), {1, 3, 5, 2, 4, 6});
+  }
+  test_tensor<i64, D> none({0});
+  expect_equal(values_of(fg::resize(s, none.in(), {2})), {0, 0});
+}
+
 TYPED_TEST(arrange, empty) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
@@ -205,6 +221,34 @@ TYPED_TEST(arrange, empty) {
   expect_equal(values_of(fg::fft_fftshift(s, one.in())), {4});
   EXPECT_RAISES(fg::fft_ifftshift(s, one.in(), 1), out_of_range, "fft_ifftshift");
   EXPECT_RAISES(fg::repeat_interleave(s, one.in(), 3, 0), out_of_range, "repeat_interleave");
+}
+
+/// Of 16 bits, in rows longer than a vector of a chip, and in rows of two that alternate.
+TYPED_TEST(arrange, long_rows_of_small_elements) {
+  using D = TypeParam;
+  static const i64 last[] = {-1}, by[] = {3, -2}, along[] = {1, 0};
+  check_move<bf16, D>({"flip",
+                       {3, 21},
+                       {3, 21},
+                       [](const grid& x, const std::vector<i64>& i) {
+                         return x.at({i[0], 20 - i[1]});
+                       },
+                       FLAGGEMS_MOVE_CASE(flip, last)});
+  check_move<bf16, D>({"roll",
+                       {5, 21},
+                       {5, 21},
+                       [](const grid& x, const std::vector<i64>& i) {
+                         return x.at({(i[0] + 2) % 5, (i[1] + 18) % 21});
+                       },
+                       FLAGGEMS_MOVE_CASE(roll, by, along)});
+  check_move<bf16, D>(
+      {"pixel_shuffle",
+       {2, 8, 3, 5},
+       {2, 2, 6, 10},
+       [](const grid& x, const std::vector<i64>& i) {
+         return x.at({i[0], i[1] * 4 + i[2] % 2 * 2 + i[3] % 2, i[2] / 2, i[3] / 2});
+       },
+       FLAGGEMS_MOVE_CASE(pixel_shuffle, 2)});
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

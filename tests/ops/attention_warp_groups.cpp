@@ -155,6 +155,19 @@ TEST(attention_warp_groups, tiles_by_size) {
   EXPECT_EQ(fg::detail::attention_tile_of(tiles, 264, 4096, false, false), none);
 }
 
+TEST(attention_warp_groups, tiles_of_fewer_rows) {
+  constexpr auto& tiles = fg::tuning<fg::families::attention, fg::cuda>::warp_group_tiles;
+  const std::size_t usual = fg::detail::attention_tile_of(tiles, 64, 2048, true, false),
+                    fewer = fg::detail::attention_tile_of_fewer_rows(tiles, usual);
+  ASSERT_NE(fewer, usual);
+  EXPECT_EQ(tiles[fewer].size, tiles[usual].size);
+  EXPECT_LT(tiles[fewer].consumers, tiles[usual].consumers);
+  EXPECT_FALSE(tiles[fewer].is_masked);
+  const std::size_t wide = fg::detail::attention_tile_of(tiles, 128, 2048, true, false);
+  EXPECT_EQ(fg::detail::attention_tile_of_fewer_rows(tiles, wide), wide);
+  EXPECT_EQ(fg::detail::attention_tile_of_fewer_rows(tiles, std::size(tiles)), std::size(tiles));
+}
+
 int launches_of_warp_groups = 0;
 
 template <class Device>

@@ -137,6 +137,10 @@ TYPED_TEST(dropout, rrelu) {
     EXPECT_EQ(values_of(fg::rrelu_with_noise(stream, x.in(), slopes.view(), 0.125, 0.5, true, g)),
               out.read());
     g.offset = 3;
+    const auto both = fg::rrelu_with_noise_functional(stream, x.in(), x.in(), 0.125, 0.5, true, g);
+    EXPECT_EQ(values_of(both.first), out.read());
+    EXPECT_EQ(values_of(both.second), got);
+    g.offset = 3;
     expect_close<T>(values_of(fg::rrelu(stream, x.in(), 0.125, 0.5, true, g)), want, near);
     const auto tested = values_of(fg::leaky_relu(stream, x.in(), 0.3125));
     EXPECT_EQ(values_of(fg::rrelu(stream, x.in(), 0.125, 0.5, false, g)), tested);

@@ -53,6 +53,57 @@ TYPED_TEST(fused_norms, sums_and_weights_from_one) {
   });
 }
 
+TYPED_TEST(fused_norms, other_names) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  const shape sizes{5, 24};
+  for (const layout in : {layout::contiguous, layout::strided}) {
+    test_tensor<T, D> x(sizes, in, random_values(sizes)), y(sizes, in, random_values(sizes)),
+        w({24}, in, random_values({24})), out(sizes, in);
+    const auto normed = [&](const auto& of) {
+      std::vector<double> r;
+      for (std::size_t row = 0; row < 5; ++row) {
+        double squares = 0;
+        for (std::size_t k = 0; k < 24; ++k) squares += of(row * 24 + k) * of(row * 24 + k) / 24;
+        for (std::size_t k = 0; k < 24; ++k)
+          r.push_back(of(row * 24 + k) / std::sqrt(squares + 1e-3) * w.values()[k]);
+      }
+      return r;
+    };
+    const auto want = normed([&](std::size_t k) { return x.values()[k]; });
+    fg::add_rms_norm(s, x.in(), y.in(), {24}, w.in(), out.view(), 1e-3);
+    expect_close<T>(out.read(),
+                    normed([&](std::size_t k) { return x.values()[k] + y.values()[k]; }),
+                    tolerance_of<T>(2));
+    EXPECT_TRUE(out.gaps_untouched());
+    expect_close<T>(values_of(fg::rmsnorm(s, x.in(), w.in(), 1e-3)), want, tolerance_of<T>(2));
+    const auto both = fg::fused_q_kv_rmsnorm(s, y.in(), x.in(), w.in(), w.in(), 1e-3);
+    expect_close<T>(values_of(both.second), want, tolerance_of<T>(2));
+  }
+}
+
+TYPED_TEST(fused_norms, sums_that_are_far_from_zero) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  for (const i64 n : {i64{1}, i64{9}, i64{1100}}) {
+    test_tensor<T, D> x({3, n}, layout::contiguous, random_values({3, n}, 60, 61)),
+        y({3, n}, layout::contiguous, random_values({3, n}, 60, 61));
+    std::vector<double> sums(x.values()), want;
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += y.values()[k];
+    for (auto row = sums.begin(); row != sums.end(); row += n) {
+      double mean = 0, variance = 0;
+      for (i64 k = 0; k < n; ++k) mean += row[k] / static_cast<double>(n);
+      for (i64 k = 0; k < n; ++k) variance += std::pow(row[k] - mean, 2) / static_cast<double>(n);
+      for (i64 k = 0; k < n; ++k) want.push_back((row[k] - mean) / std::sqrt(variance + 1e-5));
+    }
+    // Into the residual.
+    fg::skip_layer_norm(s, x.in(), y.in(), {n}, std::nullopt, std::nullopt, y.view());
+    expect_close<T>(y.read(), want, tolerance_of<T>(200));
+  }
+}
+
 TYPED_TEST(fused_norms, quantized_blocks) {
   using D = typename TypeParam::device;
   using T = typename TypeParam::type;
@@ -104,7 +155,7 @@ TEST(fused_norm, refuses_bad_arguments) {
   test_tensor<f32> x({3, 4}), y({3, 5}), out({3, 4}), w({3}), scales({3, 2});
   test_tensor<fg::f8e4m3> small({3, 4});
   EXPECT_RAISES(fg::skip_layer_norm(s, x.in(), y.in(), {4}), shape_mismatch, "skip_layer_norm");
-  EXPECT_RAISES(fg::skip_layer_norm(s, x.in(), x.in(), {3}), shape_mismatch, "layer_norm");
+  EXPECT_RAISES(fg::skip_layer_norm(s, x.in(), x.in(), {3}), shape_mismatch, "skip_layer_norm");
   EXPECT_RAISES(fg::gemma_rms_norm(s, x.in(), w.in(), out.view()), shape_mismatch,
                 "gemma_rms_norm");
   EXPECT_RAISES(fg::act_quant(s, x.in(), small.view(), scales.view(), 3), shape_mismatch,

@@ -236,6 +236,8 @@ void check_random_products(double share) {
 /// A chip with tiles of GPUs, one of each list.
 struct chip_of_large_tiles : fg::simt32 {};
 struct chip_of_small_tiles : fg::simt32 {};
+/// One with so few units that all rounds of tiles but few are cut.
+struct chip_of_few_units : fg::simt32 {};
 }  // namespace
 }  // namespace flaggems_test
 
@@ -243,6 +245,8 @@ template <>
 inline constexpr bool flaggems::host_accessible<flaggems_test::chip_of_large_tiles> = false;
 template <>
 inline constexpr bool flaggems::host_accessible<flaggems_test::chip_of_small_tiles> = false;
+template <>
+inline constexpr bool flaggems::host_accessible<flaggems_test::chip_of_few_units> = false;
 template <>
 struct flaggems::tuning<flaggems::families::gemm, flaggems_test::chip_of_large_tiles>
     : flaggems::default_tuning<flaggems::families::gemm, flaggems_test::chip_of_large_tiles> {
@@ -256,6 +260,13 @@ struct flaggems::tuning<flaggems::families::gemm, flaggems_test::chip_of_small_t
   static constexpr gemm_tile tiles[] = {{128, 64, 32, 4, 2, 2, 2, 100}};
   static constexpr gemm_tile f64_tiles[] = {{64, 128, 64, 3, 2, 4, 2, 100}};
   static constexpr gemm_fma_numbers fma_tiles[] = {{2, 2, 4, 3, 100}};
+};
+template <>
+struct flaggems::tuning<flaggems::families::gemm, flaggems_test::chip_of_few_units>
+    : flaggems::default_tuning<flaggems::families::gemm, flaggems_test::chip_of_few_units> {
+  static constexpr i64 units = 3, terms_of_part = 16;
+  static constexpr split_costs split_of_small = {0, 0, 0.5}, split_of_full = {0, 0, 0.5};
+  static constexpr gemm_fma_numbers fma_tiles[] = {{1, 2, 4, 2, 100}};
 };
 
 namespace flaggems_test {
@@ -307,6 +318,47 @@ TYPED_TEST(gemm_exact_by, several_tiles) {
       check_product<TypeParam, f32, f32, f32, false>(c, random);
       check_product<TypeParam, f64, f64, f64, false>(c, random);
     }
+}
+
+// Sums of the last round of tiles are cut into parts; with all of a result's ways out.
+int launches_that_merge = 0;
+TEST(gemm_exact, last_round_in_parts) {
+  using D = chip_of_few_units;
+  launches_that_merge = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    launches_that_merge += e.kernel.find("gemm_merge_tiles") != e.kernel.npos;
+  });
+  for (const form what : {form::mm, form::bias, form::addmm, form::bmm}) {
+    std::mt19937_64 random(9);
+    product_case c;
+    c.what = what;
+    c.m = 70, c.n = 200, c.k = 40;  // eight tiles, six of which run at once
+    if (what == form::bmm) c.batch = 2, c.n = 70;
+    SCOPED_TRACE(c.text());
+    check_product<D, bf16, bf16, bf16, false>(c, random);
+    check_product<D, f32, f32, f32, false>(c, random);
+    if (FLAGGEMS_TEST_REDUCED) continue;
+    check_product<D, f64, f64, f64, false>(c, random);
+    check_product<D, i32, i32, i32, false>(c, random);
+  }
+  fg::set_launch_hook(before);
+  EXPECT_EQ(launches_that_merge, FLAGGEMS_TEST_REDUCED ? 8 : 16);
+}
+TEST(gemm_exact, schedules_of_tiles) {
+  constexpr fg::split_costs costs = {1000, 0.01, 0.75};
+  const auto of = [&](i64 tiles, i64 k) {
+    return fg::detail::schedule_tiles({64, 2, 50, 8}, tiles, k, 10, 100, costs);
+  };
+  // All blocks busy, sums too short, a last round of few tiles, of more, of many, no other round.
+  EXPECT_EQ(of(40, 4096).parts, 1);
+  EXPECT_EQ(of(44, 128).parts, 1);
+  EXPECT_EQ(of(44, 128).whole, 44);
+  EXPECT_EQ(of(44, 4096).whole, 40);
+  EXPECT_EQ(of(44, 4096).parts, 5);
+  EXPECT_EQ(of(48, 4096).parts, 5);  // two rounds of short parts
+  EXPECT_EQ(of(56, 4096).parts, 1);
+  EXPECT_EQ(of(5, 4096).whole, 0);
+  EXPECT_LT(of(44, 4096).time, 0.8 * of(60, 4096).time);
 }
 
 TEST(gemm_exact, bf16_to_f32) { check_random_products<host, bf16, bf16, f32, true>(0.2); }

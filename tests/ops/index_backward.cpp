@@ -21,6 +21,8 @@ TYPED_TEST(index_gradients, of_indices) {
                    {2, 0, 5, 0, 16, 0, 40, 0});
       expect_equal(values_of(fg::gather_backward(s, g.in(), x.in(), 1, index.in(), false)),
                    {2, 0, 5, 0, 0, 24, 0, 32});
+      expect_equal(values_of(fg::cummaxmin_backward(s, g.in(), x.in(), index.in(), 1)),
+                   {2, 0, 5, 0, 0, 24, 0, 32});
       test_tensor<i64, D> chosen({3}, how, {1, 0, 1});
       const auto first = g.in().select(0, 1);
       const auto lacks =

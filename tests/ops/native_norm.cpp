@@ -180,6 +180,28 @@ TYPED_TEST(native_norm_layouts, rms_gradient_by_its_other_name) {
   expect_equal(values_of(*got.weight), values_of(*want.weight));
 }
 
+TYPED_TEST(native_norm_layouts, rms_norm_of_a_weight_from_one) {
+  const auto& s = test_stream<TypeParam>();
+  test_tensor<f32, TypeParam> x({5, 12}, layout::strided, random_values({5, 12})),
+      g({5, 12}, layout::strided, random_values({5, 12})),
+      w({12}, layout::strided, random_values({12}));
+  std::vector<double> one = w.values();
+  for (double& v : one) v += 1;
+  test_tensor<f32, TypeParam> sum({12}, layout::contiguous, one);
+  for (const bool from_one : {false, true}) {
+    const auto by = from_one ? sum.in() : w.in();
+    const auto got = fg::te_rmsnorm_fwd(s, x.in(), w.in(), 1e-3, from_one);
+    const auto want = fg::fused_rms_norm(s, x.in(), {12}, by, 1e-3);
+    EXPECT_EQ(got.rstd.shape_of(), (shape{5}));
+    expect_close<f32>(values_of(got.out), values_of(want.out));
+    expect_close<f32>(values_of(got.rstd), values_of(want.rstd));
+    const auto back = fg::te_rmsnorm_bwd(s, g.in(), x.in(), got.rstd, w.in(), from_one);
+    const auto back_want = fg::fused_rms_norm_backward(s, g.in(), x.in(), {12}, want.rstd, by);
+    expect_close<f32>(values_of(*back.input), values_of(*back_want.input));
+    expect_close<f32>(values_of(*back.weight), values_of(*back_want.weight));
+  }
+}
+
 TYPED_TEST(native_norm_layouts, absent_and_empty) {
   const auto& stream = test_stream<TypeParam>();
   const shape sizes{2, 5};

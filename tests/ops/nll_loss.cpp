@@ -69,6 +69,8 @@ void check(const shape& sizes, bool has_weight, layout how_it_lies) {
       forward(s, x.in(), t.in(), weight, y.view(), total.view(), how, i64{-100});
       backward(s, g.in(), x.in(), t.in(), weight, how, i64{-100}, total.in(), gx.view());
       expect_close<T>(values_of(fg::nll_loss_nd(s, x.in(), t.in(), weight, how)), want.output);
+      expect_close<T>(values_of(fg::nll_loss_nd_forward(s, x.in(), t.in(), weight, how).first),
+                      want.output);
     };
     const auto at_rank = [&](const auto& weight) {
       if (sizes.rank() <= 2)

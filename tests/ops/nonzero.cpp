@@ -28,6 +28,13 @@ TYPED_TEST(masks, nonzero) {
     const auto got = fg::nonzero(s, x.in());
     EXPECT_EQ(got.shape_of(), (shape{static_cast<i64>(want.size() / 3), 3}));
     expect_equal(values_of(got), want);
+    const auto columns = fg::nonzero_numpy(s, x.in());
+    ASSERT_EQ(columns.size(), 3U);
+    for (std::size_t d = 0; d < 3; ++d) {
+      std::vector<double> column;
+      for (std::size_t k = d; k < want.size(); k += 3) column.push_back(want[k]);
+      expect_equal(values_of(columns[d]), column);
+    }
     want.resize(120, -7);
     expect_equal(values_of(fg::nonzero_static(s, x.in(), 40, -7)), want);
   }
@@ -36,6 +43,7 @@ TYPED_TEST(masks, nonzero) {
   EXPECT_EQ(fg::nonzero(s, zeros.in()).shape_of(), (shape{0, 2}));
   EXPECT_EQ(fg::nonzero(s, one.in()).shape_of(), (shape{1, 0}));
   EXPECT_EQ(fg::nonzero(s, zero.in()).shape_of(), (shape{0, 0}));
+  EXPECT_EQ(fg::nonzero_numpy(s, one.in())[0].shape_of(), (shape{1}));
 }
 
 TYPED_TEST(masks, selected_and_filled) {

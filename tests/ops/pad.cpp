@@ -3,6 +3,8 @@
 #include <flaggems/ops/pad.hpp>
 #include <support/moves.hpp>
 
+#include <random>
+
 namespace flaggems_test {
 namespace {
 
@@ -110,6 +112,59 @@ TYPED_TEST(padding, modes) {
   at_every_level<D>([&] {
     for (const auto& one_case : table) check_move(one_case);
   });
+}
+
+/// How often the kernel of gathered vectors has been launched.
+int gathered = 0;
+
+/// x padded at random, or rolled, which is padding by the other end, in rows longer than a vector.
+template <class T, class D>
+void check_long_rows(std::mt19937& random) {
+  const auto below = [&](i64 n) {
+    return static_cast<i64>(random() % static_cast<unsigned long>(n));
+  };
+  const auto least = static_cast<i64>(16 / sizeof(T));
+  const i64 rows = below(4) + 1, columns = least + below(30);
+  const auto mode = static_cast<fg::pad_mode>(below(4));
+  i64 pad[6] = {};
+  for (int k = 0; k < 4; ++k) pad[k] = below(k < 2 ? 6 : rows + 1) - (k < 2 ? 2 : 0);
+  if (mode == fg::pad_mode::reflect) pad[2] = rows > 1, pad[3] = 0;
+  const auto place = [mode](i64 i, i64 n) {
+    switch (mode) {
+      case fg::pad_mode::reflect: return i < 0 ? -i : i >= n ? 2 * n - 2 - i : i;
+      case fg::pad_mode::replicate: return i < 0 ? 0 : i >= n ? n - 1 : i;
+      default: return (i + n) % n;
+    }
+  };
+  const auto cut = [](i64 k) { return k < 0 ? -k : 0; };
+  const i64 kept = columns - cut(pad[0]) - cut(pad[1]);
+  const auto want = [=](const grid& x, const std::vector<i64>& at) {
+    const i64 r = at[1] - pad[2], c = at[2] - pad[0] - cut(pad[0]);  // within what is kept
+    const bool inside = r >= 0 && r < rows && c >= 0 && c < kept;
+    if (mode == fg::pad_mode::constant && !inside) return 9.0;
+    return x.at({at[0], place(r, rows), place(c, kept) + cut(pad[0])});
+  };
+  std::vector<i64> four(pad, pad + 4);
+  const f64 value = mode == fg::pad_mode::constant ? 9 : 0;
+  const shape sizes{2, rows, columns}, wide{2, rows + pad[2] + pad[3], columns + pad[0] + pad[1]};
+  check_move<T, D>({"pad", sizes, wide, want, FLAGGEMS_MOVE_CASE(pad, four, mode, value)});
+}
+
+TYPED_TEST(padding, of_long_rows) {
+  using D = TypeParam;
+  std::mt19937 random(1);
+  gathered = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    gathered += e.kernel.find("gather_vectors") != e.kernel.npos;
+  });
+  for (int k = 0; k < 8; ++k) {
+    check_long_rows<fg::u8, D>(random);
+    check_long_rows<bf16, D>(random);
+    check_long_rows<f32, D>(random);
+    check_long_rows<f64, D>(random);
+  }
+  fg::set_launch_hook(before);
+  EXPECT_EQ(gathered > 100, fg::has_simt<D>) << gathered;
 }
 
 TYPED_TEST(padding, of_nothing) {

@@ -152,6 +152,16 @@ void check_max(const pool_case& c, layout in, layout to, bool with_nan = false) 
   expect_equal(values.read(), best);
   expect_close<T>(gx.read(), gradient);
   EXPECT_TRUE(values.gaps_untouched() && indices.gaps_untouched() && gx.gaps_untouched());
+  const auto by_name = [&] {
+    const auto& s = test_stream<D>();
+    if (c.dims == 2)
+      return fg::max_pool2d_backward(s, g.in(), x.in(), c.list(c.kernel), c.list(c.stride),
+                                     c.list(c.padding), c.list(c.dilation), c.ceil_mode);
+    return fg::max_pool3d_backward(s, g.in(), x.in(), indices.in(), c.list(c.kernel),
+                                   c.list(c.stride), c.list(c.padding), c.list(c.dilation),
+                                   c.ceil_mode);
+  };
+  expect_equal(values_of(by_name()), gx.read());
 }
 
 template <class Device>

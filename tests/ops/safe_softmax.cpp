@@ -33,12 +33,34 @@ TYPED_TEST(safe_softmaxes, rows_of_nothing_are_zero) {
   expect_equal(values_of(fg::safe_softmax<f32>(s, one.in(), 0)), {1});
 }
 
+TYPED_TEST(safe_softmaxes, scaled) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  const double e = std::exp(1.0), p = e / (1 + e), q = 1 / (1 + e);
+  at_every_level<D>([&] {
+    for (const layout how : output_layouts) {
+      test_tensor<f32, D> x({2, 2}, how, {2, 0, 0, 2}), out({2, 2}, how), grad({2, 2}, how);
+      fg::scaled_softmax_forward(s, x.in(), out.view(), 0.5);
+      expect_close<f32>(out.read(), {p, q, q, p});
+      fg::scaled_softmax_backward(s, x.in(), out.in(), grad.view(), 0.5);
+      expect_close<f32>(grad.read(), {p * q, -p * q, -p * q, p * q});
+      EXPECT_TRUE(out.gaps_untouched() && grad.gaps_untouched());
+    }
+  });
+  test_tensor<bf16, D> none({0, 2});
+  EXPECT_EQ(fg::scaled_softmax_forward(s, none.in(), 2).shape_of(), (shape{0, 2}));
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(safe_softmax, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
   test_tensor<f32> x({2, 3}), out({3, 2});
   EXPECT_RAISES(fg::safe_softmax(s, x.in(), 2), out_of_range, "safe_softmax");
   EXPECT_RAISES(fg::safe_softmax(s, x.in(), out.view(), 1), shape_mismatch, "safe_softmax");
+  EXPECT_RAISES(fg::scaled_softmax_forward(s, x.in(), out.view(), 2), shape_mismatch,
+                "scaled_softmax_forward");
+  EXPECT_RAISES(fg::scaled_softmax_backward(s, x.in(), x.in(), out.view(), 2), shape_mismatch,
+                "scaled_softmax_backward");
   EXPECT_TRUE(out.untouched());
 }
 #endif

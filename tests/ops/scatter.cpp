@@ -148,6 +148,40 @@ TYPED_TEST(scatters, extremes_of_bools) {
   expect_equal(reduced(reduction::amin), {0, 0, 1, 1});
 }
 
+// Many lines with indices of their own: chips join them in block-local memory, in the same order.
+TYPED_TEST(scatters, many_lines) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  for (const int dim : {1, 2}) {
+    const shape sizes{13, 12, 13};
+    shape picked{13, 11, 12};
+    picked[dim] = 40;
+    test_tensor<f32, D> x(sizes, layout::contiguous, random_integers(sizes, -4, 4));
+    auto values = random_integers(picked, 0, 2);
+    for (double& v : values) v = v == 0 ? 1e8 : v == 1 ? -1e8 : 1;  // sums depend on their order
+    auto places = random_integers(picked, 0, sizes[dim] - 1);
+    for (std::size_t k = 0; k < places.size(); ++k)
+      if (k % 3 == 0) places[k] = 5;
+    test_tensor<f32, D> src(picked, layout::contiguous, values);
+    test_tensor<i64, D> index(picked, layout::contiguous, places);
+    auto want = x.values(), largest = want;
+    for (i64 i = 0; i < picked[0]; ++i)
+      for (i64 j = 0; j < picked[1]; ++j)
+        for (i64 k = 0; k < picked[2]; ++k) {
+          const auto e = static_cast<std::size_t>((i * picked[1] + j) * picked[2] + k);
+          const i64 at = static_cast<i64>(places[e]), row = dim == 1 ? at : j,
+                    column = dim == 2 ? at : k;
+          const auto to = static_cast<std::size_t>((i * sizes[1] + row) * sizes[2] + column);
+          want[to] = static_cast<f32>(want[to]) + static_cast<f32>(values[e]);
+          largest[to] = (std::max)(largest[to], values[e]);
+        }
+    expect_equal(values_of(fg::scatter_add(s, x.in(), dim, index.in(), src.in())), want);
+    expect_equal(
+        values_of(fg::scatter_reduce(s, x.in(), dim, index.in(), src.in(), reduction::amax)),
+        largest);
+  }
+}
+
 TYPED_TEST(scatters, numbers) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
@@ -281,7 +315,7 @@ TYPED_TEST(scatters, index_put_of_rows) {
         }
       fg::index_put_(s, x.view(), std::tuple(a.in()), values.in(), accumulate);
       expect_equal(x.read(), expected);
-      fg::index_put_(s, both.view(), std::tuple(a.in(), b.in()), pairs.in(), accumulate);
+      fg::index_put_impl_(s, both.view(), std::tuple(a.in(), b.in()), pairs.in(), accumulate);
       expect_equal(both.read(), paired);
       EXPECT_TRUE(x.gaps_untouched() && both.gaps_untouched());
     }

@@ -43,6 +43,47 @@ TYPED_TEST(stacks, all) {
                                    0, 0, 0, 0, x[3], x[4], x[5]});
 }
 
+TYPED_TEST(stacks, chunks) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  for (const layout how : output_layouts) {
+    test_tensor<f32, D> a({3, 2}, how, {1, 2, 3, 4, 5, 6}), b({2}, how, {7, 8}), out({2, 5}, how);
+    fg::chunk_cat(s, std::tuple(a.in(), b.in()), out.view(), 0, 2);
+    expect_equal(out.read(), {1, 2, 3, 4, 7, 5, 6, 0, 0, 8});
+    EXPECT_TRUE(out.gaps_untouched());
+    const auto inner = fg::chunk_cat(s, std::tuple(a.in(), a.in().narrow(1, 0, 1)), 1, 2);
+    EXPECT_EQ(inner.shape_of(), (shape{3, 2, 2}));
+    expect_equal(values_of(inner), {1, 1, 2, 0, 3, 3, 4, 0, 5, 5, 6, 0});
+  }
+}
+
+/// x0, y0, ..., x1, y1, ...: from many tensors, and from few, whose elements a vector of a chip
+/// has.
+template <class T, class D>
+void check_turns(int count) {
+  const auto& s = test_stream<D>();
+  for (const i64 n : {1, 7, 64, 203}) {
+    std::vector<test_tensor<T, D>> operands;
+    std::vector<fg::tensor_view<const T, D>> list;
+    for (int k = 0; k < count; ++k)
+      operands.emplace_back(shape{n}, layout::contiguous, random_integers({n}, 0, 100));
+    for (auto& x : operands) list.push_back(x.in());
+    const auto made = fg::stack(s, list, -1);
+    std::vector<double> want;
+    for (i64 i = 0; i < n; ++i)
+      for (const auto& x : operands) want.push_back(x.values()[static_cast<std::size_t>(i)]);
+    expect_equal(values_of(made), want);
+  }
+}
+TYPED_TEST(stacks, in_turns) {
+  for (const int count : {2, 3, 5, 16, 17}) {
+    check_turns<fg::u8, TypeParam>(count);
+    check_turns<bf16, TypeParam>(count);
+    check_turns<f32, TypeParam>(count);
+    check_turns<f64, TypeParam>(count);
+  }
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(stack, promotes_and_refuses) {
   const auto& s = test_stream<host>();
@@ -53,6 +94,10 @@ TEST(stack, promotes_and_refuses) {
   EXPECT_EQ(mixed.data()[24], 7);
   EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), cube.in())), shape_mismatch, "stack");
   EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), x.in()), 3), out_of_range, "stack");
+  EXPECT_RAISES(fg::chunk_cat(s, std::tuple(x.in(), cube.in()), 1, 2), shape_mismatch, "chunk_cat");
+  EXPECT_RAISES(fg::chunk_cat(s, std::tuple(x.in()), 0, 0), invalid_argument, "chunk_cat");
+  EXPECT_RAISES(fg::chunk_cat(s, std::tuple(out.in().select(0, 0)), out.view(), 0, 2),
+                shape_mismatch, "chunk_cat");
   EXPECT_RAISES(fg::block_diag(s, std::tuple(cube.in())), invalid_argument, "block_diag");
   EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), x.in()), out.view(), 1), shape_mismatch, "stack");
   EXPECT_RAISES(fg::stack(s, std::tuple(out.in().select(0, 1), x.in()), out.view()), overlap,

@@ -190,6 +190,16 @@ TYPED_TEST(extremes, special_cases) {
   expect_equal(values_of(fg::logsumexp(s, none.in(), 1)), {-infinity, -infinity});
   expect_equal(values_of(fg::logsumexp(s, row.in(), 0)), {-infinity});
   expect_close<f32>(values_of(fg::logsumexp(s, high.in(), 0)), {1000 + std::log(2.0)});
+  test_tensor<f32, D> limits({3, 2}, layout::contiguous,
+                             {infinity, 1, infinity, -infinity, std::nan(""), infinity});
+  for (const bool turned : {false, true}) {  // along rows, and by any strides
+    const auto sums =
+        values_of(turned ? fg::logsumexp(s, limits.in().transpose(0, 1).unsqueeze(2), {0, 2})
+                         : fg::logsumexp(s, limits.in(), 1));
+    EXPECT_EQ(sums[0], infinity);
+    EXPECT_EQ(sums[1], infinity);
+    EXPECT_TRUE(std::isnan(sums[2]));
+  }
   EXPECT_TRUE(std::isnan(values_of(fg::var(s, row.in().narrow(0, 0, 1)))[0]));
   for (const double order : {infinity, -infinity, -1.0, -2.0}) {
     EXPECT_RAISES(fg::linalg_vector_norm(s, none.in(), order, 1), invalid_argument,
@@ -221,6 +231,13 @@ TYPED_TEST(extremes, truth_of_one_element) {
   EXPECT_FALSE(fg::is_nonzero(s, no.in()));
   EXPECT_TRUE(fg::is_nonzero(s, yes.in()) && fg::is_nonzero(s, nan.in()));
   EXPECT_TRUE(fg::is_nonzero(s, large.in()));
+  fg::assert_async(s, yes.in());
+  EXPECT_EQ(code_of([&] { fg::assert_async(s, no.in(), "none"); }), fg::errc::invalid_argument);
+  EXPECT_EQ(values_of(fg::functional_assert_async(s, yes.in(), "some", large.in())),
+            large.values());
+  test_tensor<bool, D> truths({3}, layout::negative, {1, 0, 1});
+  EXPECT_EQ(values_of(fg::is_all_true(s, truths.in())), std::vector<double>{0});
+  EXPECT_EQ(values_of(fg::is_any_true(s, truths.in())), std::vector<double>{1});
   EXPECT_EQ(code_of([&] { static_cast<void>(fg::is_nonzero(s, two.in())); }),
             fg::errc::invalid_argument);
 }

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of transformers with random weights, by our operators and by ATen's: BERT, Llama and Whisper, forward and
 backward, in float32. Prints the calls that were ours and the largest difference of a logit and of a gradient, of the
-largest. Exit status 1: a difference is beyond 1e-4, or no call was ours; 77: torch or transformers is not installed."""
+largest, on the device of --device. Exit status 1: a difference is beyond 1e-4, or no call was ours; 77: torch or transformers is not installed."""
+import argparse
 import collections
 import sys
 
@@ -52,11 +53,15 @@ def off(got, expected, least=0.0):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu")
+    device = parser.parse_args().device
     wrong = False
     for make in (bert, llama, whisper):
         torch.manual_seed(0)
         model, inputs = make()
-        model.eval()  # no dropout, whose random numbers are not the same
+        model.eval().to(device)  # no dropout, whose random numbers are not the same
+        inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
         expected = run(model, inputs)
         ours, theirs = collections.Counter(), collections.Counter()
         reasons = {}

@@ -79,6 +79,11 @@ TEST(registry_arrange, joins) {
   check("vstack", {all}, [&] { return fg::vstack(s, both); });
   check("row_stack", {all}, [&] { return fg::vstack(s, both); });
   check("block_diag", {all}, [&] { return fg::block_diag(s, both); });
+  check("_chunk_cat", {all, 0, 2}, [&] { return fg::chunk_cat(s, both, 0, 2); });
+  check("resize", {views[0], list{2, 7}}, [&] { return fg::resize(s, a, {2, 7}); });
+  const auto few = numbers({5});
+  check("resize_as", {views[0], view<host>(few)}, [&] { return fg::resize_as(s, a, few); });
+  check("flaggems::resize_output", {views[0], list{4}}, [&] { return fg::resize_output(s, a, {4}); });
 }
 
 TEST(registry_arrange, moves) {

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/registry/families/higher.hpp>
 #include <flaggems/registry/families/special.hpp>
 #include <flaggems/registry/families/trigonometric.hpp>
 #include <registry/support.hpp>
 
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::higher, flaggems::host, flaggems::f32);
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::special, flaggems::host, flaggems::f32);
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::trigonometric, flaggems::host, flaggems::f32);
 
@@ -45,6 +47,31 @@ TEST_F(registry_functions, special) {
   check("xlogy.Scalar_Other", {x, 3}, [&] { return fg::xlogy(s, a, 3); });
   check("special_xlog1py.self_scalar", {2, y}, [&] { return fg::xlog1py(s, 2, b); });
   check("special_xlog1py.other_scalar", {x, 3}, [&] { return fg::xlog1py(s, a, 3); });
+}
+
+#define CHECK_SERIES(name, ...)                                              \
+  CHECK2(name)                                                               \
+  if (std::string_view(#name) != "special_zeta") {                           \
+    check(#name ".x_scalar", {0.5, y}, [&] { return fg::name(s, 0.5, b); }); \
+    check(#name ".n_scalar", {x, 3}, [&] { return fg::name(s, a, 3); });     \
+  }
+
+TEST_F(registry_functions, higher) {
+  FLAGGEMS_HIGHER_TABLE(CHECK, CHECK, CHECK2, CHECK_SERIES)
+  FLAGGEMS_HIGHER_ALIASES(CHECK_ALIAS, CHECK_ALIAS)
+  check("special_zeta.self_scalar", {2, y}, [&] { return fg::special_zeta(s, 2, b); });
+  check("special_zeta.other_scalar", {x, 3}, [&] { return fg::special_zeta(s, a, 3); });
+  check("polygamma", {2, x}, [&] { return fg::polygamma(s, 2, a); });
+  check("special_polygamma", {2, x}, [&] { return fg::polygamma(s, 2, a); });
+  check("mvlgamma", {x, 2}, [&] { return fg::mvlgamma(s, a, 2); });
+  check("special_multigammaln", {x, 2}, [&] { return fg::mvlgamma(s, a, 2); });
+  const auto& in_place = fg::registry<host>::at("polygamma_");  // ATen changes the order
+  const auto changed = copy_of(x);
+  note(in_place);
+  in_place(s, {changed, 2});
+  const auto want = fg::polygamma(s, 2, a);
+  expect_same(changed.view(), view<host>(want), "polygamma_");
+  EXPECT_EQ(fg::registry<host>::find("special_i0e_"), nullptr);  // ATen has no such form
 }
 
 }  // namespace

@@ -3,7 +3,11 @@
 #include <flaggems/registry/families/fused.hpp>
 #include <registry/support.hpp>
 
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::fused, flaggems::host, flaggems::f32);
+#include <array>
+#include <vector>
+
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::fused, flaggems::host, flaggems::f32,
+                         flaggems::i32);
 
 namespace flaggems_test {
 namespace {
@@ -15,11 +19,104 @@ TEST(registry_fused, norms) {
   check("flaggems::skip_layer_norm", {x, residual, fg::int_list{4}, weight},
         [&] { return fg::skip_layer_norm(s, a, b, {4}, c); });
   check("flaggems::gemma_rms_norm", {x, weight}, [&] { return fg::gemma_rms_norm(s, a, c); });
+  check("flaggems::add_rms_norm", {x, residual, fg::int_list{4}, weight},
+        [&] { return fg::add_rms_norm(s, a, b, {4}, c); });
+  check("flaggems::rmsnorm", {x, weight, 1e-3}, [&] { return fg::rmsnorm(s, a, c, 1e-3); });
+  check("flaggems::fused_q_kv_rmsnorm", {x, residual, weight, weight, 1e-3},
+        [&] { return fg::fused_q_kv_rmsnorm(s, a, b, c, c, 1e-3); });
   check("flaggems::act_quant", {x, 2, "ue8m0"},
         [&] { return fg::act_quant(s, a, 2, fg::scale_format::ue8m0); });
   fg::any_tensor<host> two[2];
   EXPECT_ERROR(fg::registry<host>::at("flaggems::act_quant").call(s, {x, 2, "e4"}, two),
                invalid_argument, "e4");
+}
+
+TEST(registry_fused, sequences) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({4, 3}), by = numbers({2}, 1, 2, 5);
+  const auto l = fg::from_values<i64>(s, {1, 3}), at = fg::from_values<i64>(s, {0, 1, 4}),
+             three = fg::from_values<i64>(s, {3, 2});
+  const view<host> x(a), lengths(l), offsets(at), ends(three), penalties(by);
+  const view<host> list[] = {offsets};
+  const std::array typed{fg::tensor_view<const i64>(at)};
+  check("_jagged_to_padded_dense_forward",
+        {x, std::span<const view<host>>(list), fg::int_list{2}, -1.0},
+        [&] { return fg::jagged_to_padded_dense_forward(s, a, typed, {2}, -1); });
+  check("flaggems::pack_seq", {x, lengths, 7.0}, [&] { return fg::pack_seq(s, a, l, 7); });
+  const auto packed = fg::pack_seq(s, a, l, 7);
+  check("flaggems::unpack_seq", {view<host>(packed), lengths},
+        [&] { return fg::unpack_seq(s, packed, l); });
+  const auto run = [&](const char* key, const arguments<host>& given) {
+    const auto& op = fg::registry<host>::at(key);
+    note(op);
+    op.call(s, given, {});
+  };
+  auto places = fg::zeros<i64>(s, {2, 2}), want = fg::zeros<i64>(s, {2, 2});
+  const view<host> indices(places.view());
+  const auto rows = a.view().narrow(0, 0, 2);
+  run("flaggems::top_k_per_row_prefill", {x.narrow(0, 0, 2), lengths, ends, indices});
+  fg::top_k_per_row_prefill(s, rows, l, three, want);
+  expect_same(indices, view<host>(want), "indices");
+  run("flaggems::top_k_per_row_decode", {x.narrow(0, 0, 2), 1, ends, indices});
+  fg::top_k_per_row_decode(s, rows, 1, three, want);
+  expect_same(indices, view<host>(want), "indices");
+  const auto mask = fg::evaluate(s, rows > 0.5), none = fg::full<bool>(s, {2, 3}, false);
+  const auto boxed = copy_of(x.narrow(0, 0, 2)), own = copy_of(x.narrow(0, 0, 2));
+  run("flaggems::apply_repetition_penalties",
+      {boxed, view<host>(mask), view<host>(none), penalties});
+  fg::apply_repetition_penalties(s, own.as<f32>(), mask, none, by);
+  expect_same(boxed.view(), own.view(), "logits");
+}
+
+TEST(registry_fused, training) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 3}), step = fg::full<f32>(s, {}, 2), one = fg::full<f32>(s, {1}, 1);
+  const view<host> x(a), steps[] = {view<host>(step)}, scale(one);
+  std::vector<fg::any_tensor<host>> mine, theirs;
+  for (unsigned k = 0; k < 4; ++k) {
+    const auto values = numbers({2, 3}, 0, 1, k + 1);
+    mine.push_back(copy_of(view<host>(values)));
+    theirs.push_back(copy_of(view<host>(values)));
+  }
+  const view<host> lists[] = {mine[0].view(), mine[1].view(), mine[2].view(), mine[3].view()};
+  const auto list = [&](std::size_t k) { return std::span<const view<host>>(&lists[k], 1); };
+  const auto run = [&](const char* key, const arguments<host>& given) {
+    const auto& op = fg::registry<host>::at(key);
+    note(op);
+    op.call(s, given, {});
+  };
+  run("_fused_adam_", {list(0), list(1), list(2), list(3), std::span<const view<host>>(),
+                       std::span<const view<host>>(steps), 0.1, 0.9, 0.99, 0.0, 1e-8, false, true,
+                       scale, std::nullopt});
+  const auto typed = [&](std::size_t k) { return std::array{theirs[k].as<f32>()}; };
+  fg::fused_adam_(s, typed(0), typed(1), typed(2), typed(3), std::vector<fg::tensor_view<f32>>(),
+                  std::array{step.view()}, 0.1, 0.9, 0.99, 0, 1e-8, false, true, one);
+  for (std::size_t k = 0; k < 4; ++k) expect_same(lists[k], theirs[k].view(), "adam");
+  auto found = fg::zeros(s, {}), by = fg::full<f32>(s, {}, 8);
+  auto tracker = fg::zeros<fg::i32>(s, {});
+  const view<host> wrong(found.view()), scales(by.view()), count(tracker.view());
+  run("_amp_foreach_non_finite_check_and_unscale_", {list(0), wrong, scale});
+  expect_same(lists[0], theirs[0].view(), "times one");
+  run("_amp_update_scale_", {scales, count, wrong, 2.0, 0.5, 1});
+  EXPECT_EQ(by.data()[0], 16);
+}
+
+TEST(registry_fused, quantized) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 4}), by = numbers({2}, 0.1, 1, 2), one = fg::full<f32>(s, {1}, 0.25);
+  const auto z = fg::from_values<fg::i32>(s, {1, -1});
+  const auto w = fg::from_values<fg::i8>(s, {1, -2, 3, 4, 5, 6, 7, -8}, {2, 4});
+  const view<host> x(a), scale(by), zero(z), single(one), weights(w);
+  check("fake_quantize_per_channel_affine", {x, scale, zero, 0, -3, 4},
+        [&] { return fg::fake_quantize_per_channel_affine(s, a, by, z, 0, -3, 4); });
+  check("fake_quantize_per_channel_affine_cachemask", {x, scale, zero, 0, -3, 4},
+        [&] { return fg::fake_quantize_per_channel_affine_cachemask(s, a, by, z, 0, -3, 4); });
+  check("_fake_quantize_learnable_per_tensor_affine", {x, single, single, -3, 4},
+        [&] { return fg::fake_quantize_learnable_per_tensor_affine(s, a, one, one, -3, 4); });
+  check("flaggems::per_token_group_quant_fp8", {x, 2, 1e-10, true},
+        [&] { return fg::per_token_group_quant_fp8(s, a, 2, 1e-10, true); });
+  check("_weight_int8pack_mm", {x, weights, scale},
+        [&] { return fg::weight_int8pack_mm(s, a, w, by); });
 }
 
 TEST(registry_fused, rwkv) {
@@ -91,6 +188,40 @@ TEST(registry_fused, experts) {
   total.call(s, {view<host>(x), to}, {});
   fg::moe_sum(s, x, want);
   expect_same(to, view<host>(want.view()), "sum");
+}
+
+TEST(registry_fused, routing) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 6}), b = numbers({6}), w = numbers({4, 6});
+  const view<host> scores(a), bias(b);
+  check("flaggems::grouped_topk", {scores, 3, 2, 2, true, 1.5, bias, 1},
+        [&] { return fg::grouped_topk(s, a, 3, 2, 2, true, 1.5, b, 1); });
+  check("flaggems::router_gemm", {scores, view<host>(w)}, [&] { return fg::router_gemm(s, a, w); });
+  const auto ids = fg::from_values<fg::i32>(s, {0, 2, 1, 2});
+  check("flaggems::moe_align_block_size", {view<host>(ids), 2, 3},
+        [&] { return fg::moe_align_block_size(s, ids, 2, 3); });
+  auto sorted = fg::zeros<fg::i32>(s, {7}), experts = fg::zeros<fg::i32>(s, {4}),
+       count = fg::zeros<fg::i32>(s, {1}), sorted2 = fg::zeros<fg::i32>(s, {7}),
+       experts2 = fg::zeros<fg::i32>(s, {4}), count2 = fg::zeros<fg::i32>(s, {1});
+  const auto& align = fg::registry<host>::at("flaggems::moe_align_block_size_triton");
+  note(align);
+  const view<host> to(sorted.view()), of(experts.view()), total(count.view());
+  align.call(s, {view<host>(ids), 3, 2, to, of, total}, {});
+  fg::moe_align_block_size_triton(s, ids, 3, 2, sorted2, experts2, count2);
+  expect_same(to, view<host>(sorted2.view()), "sorted");
+  expect_same(of, view<host>(experts2.view()), "experts");
+  expect_same(total, view<host>(count2.view()), "count");
+  auto share = fg::zeros(s, {3, 2}), share2 = fg::zeros(s, {3, 2});
+  auto i = fg::zeros<i64>(s, {3, 2}), i2 = fg::zeros<i64>(s, {3, 2}), t = fg::zeros<i64>(s, {3, 2}),
+       t2 = fg::zeros<i64>(s, {3, 2});
+  const auto& op = fg::registry<host>::at("flaggems::topk_softplus_sqrt");
+  note(op);
+  const view<host> weights(share.view()), indices(i.view()), places(t.view());
+  op.call(s, {weights, indices, places, scores, true, 1.5, bias}, {});
+  fg::topk_softplus_sqrt(s, share2, i2, t2, a, true, 1.5, b);
+  expect_same(weights, view<host>(share2.view()), "weights");
+  expect_same(indices, view<host>(i2.view()), "indices");
+  expect_same(places, view<host>(t2.view()), "places");
 }
 
 }  // namespace

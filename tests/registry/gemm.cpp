@@ -20,6 +20,17 @@ TEST(registry_gemm, products) {
   check("mm", {x, y}, [&] { return fg::mm(s, a, b); });
   check("bmm", {x3, y3}, [&] { return fg::bmm(s, a3, b3); });
   check("mv", {x, vector}, [&] { return fg::mv(s, a, v); });
+  check("addbmm", {added, x3, y3, 2, 0.25},
+        [&] { return fg::addbmm(s, c, a3, b3, {.beta = 2, .alpha = 0.25}); });
+  check("flaggems::matmuladd", {x, y, added}, [&] { return fg::matmuladd(s, a, b, c); });
+  const auto w3 = numbers({2, 5, 4}), p = numbers({3, 5}), q = numbers({3, 4}), r = numbers({2});
+  const auto v3 = numbers({4, 3}), u3 = numbers({4, 3}, -1, 1, 5);
+  const view<host> first(p), second(q), weights(w3), bias(r), cross(v3), other(u3);
+  check("bilinear", {first, second, weights, bias}, [&] { return fg::bilinear(s, p, q, w3, r); });
+  check("bilinear", {first, second, weights}, [&] { return fg::bilinear(s, p, q, w3); });
+  check("linalg_cross", {cross, other}, [&] { return fg::linalg_cross(s, v3, u3); });
+  check("flaggems::hadamard_transform", {x, 0.5},
+        [&] { return fg::hadamard_transform(s, a, 0.5); });
   check("addmm", {added, x, y}, [&] { return fg::addmm(s, c, a, b); });
   check("addmm", {added, x, y, 0.5, 3},
         [&] { return fg::addmm(s, c, a, b, {.beta = 0.5, .alpha = 3}); });

@@ -63,6 +63,8 @@ TEST(registry_loss, likelihoods) {
     check("nll_loss2d_backward", {grad2, x2, target2, std::nullopt, number, 1, total2}, [&] {
       return fg::nll_loss2d_backward(s, two.first, deep, t2, std::nullopt, how, 1, two.second);
     });
+    check("flaggems::nll_loss_nd_forward", {x, target, weight, number},
+          [&] { return fg::nll_loss_nd_forward(s, a, t, w, how); });
     check("nll_loss_nd", {x, target, weight, number},
           [&] { return fg::nll_loss_nd(s, a, t, w, how); });
     check("flaggems::nll_loss_nd_backward", {grad, x, target, weight, number},

@@ -6,7 +6,8 @@
 #include <flaggems/registry/families/order.hpp>
 #include <registry/support.hpp>
 
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::order, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::order, flaggems::host, flaggems::f32,
+                         flaggems::i64);
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::index, flaggems::host, flaggems::f32);
 
 namespace flaggems_test {
@@ -25,6 +26,69 @@ TEST(registry_order, sort_and_topk) {
   const auto& topk = fg::registry<host>::at("topk");
   EXPECT_ERROR(topk(s, {x, 2}), invalid_argument, "topk", "2 new tensors", "1");
   EXPECT_ERROR(check("topk", {x, 8}, [&] { return fg::topk(s, a, 2); }), out_of_range, "topk");
+}
+
+TEST(registry_order, choices) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 7}), q = numbers({2}, 0, 1);
+  const view<host> x(a), points(q);
+  check("kthvalue", {x, 2, 0, true}, [&] { return fg::kthvalue(s, a, 2, 0, true); });
+  check("median", {x}, [&] { return fg::median(s, a); });
+  check("median.dim", {x, 1}, [&] { return fg::median(s, a, 1); });
+  check("nanmedian", {x}, [&] { return fg::nanmedian(s, a); });
+  check("nanmedian.dim", {x, 0, true}, [&] { return fg::nanmedian(s, a, 0, true); });
+  check("mode", {x, 0}, [&] { return fg::mode(s, a, 0); });
+  check("quantile", {x, points, 1}, [&] { return fg::quantile(s, a, q, 1); });
+  check("quantile.scalar", {x, 0.3, 0, true, "lower"},
+        [&] { return fg::quantile(s, a, 0.3, 0, true, fg::quantile_interpolation::lower); });
+  check("nanquantile", {x, points}, [&] { return fg::nanquantile(s, a, q); });
+  check("nanquantile.scalar", {x, 1}, [&] { return fg::nanquantile(s, a, 1); });
+  EXPECT_ERROR(fg::registry<host>::at("quantile.scalar")(s, {x, 0.5, {}, {}, "cubic"}),
+               invalid_argument, "linear");
+}
+
+TEST(registry_order, sets) {
+  const auto& s = stream_of<host>();
+  const auto a = fg::from_values<i64>(s, {4, 4, 1, 4, 1, 1}, {3, 2});
+  const auto row = fg::from_values<i64>(s, {0, 2, 5}), order = fg::from_values<i64>(s, {2, 0, 1}),
+             mixed = fg::from_values<i64>(s, {2, 5, 0});
+  const auto b = numbers({3}, 0, 5), w = numbers({3}, 0, 1, 3);
+  const view<host> x(a), borders(row), perm(order), unsorted(mixed), v(b), weights(w);
+  check("_unique2", {x, true, true, true}, [&] { return fg::unique2(s, a, true, true, true); });
+  check("unique_dim", {x, 1, true, false, true},
+        [&] { return fg::unique_dim(s, a, 1, true, false, true); });
+  check("unique_consecutive", {x, true, true},
+        [&] { return fg::unique_consecutive(s, a, true, true); });
+  check("searchsorted.Tensor", {borders, v}, [&] { return fg::searchsorted(s, row, b); });
+  check("searchsorted.Tensor", {unsorted, borders, false, true, "right", perm},
+        [&] { return fg::searchsorted(s, mixed, row, true, fg::search_side::right, order); });
+  check("searchsorted.Scalar", {borders, 2.5}, [&] { return fg::searchsorted(s, row, 2.5); });
+  check("bucketize.Tensor", {v, borders, false, true},
+        [&] { return fg::bucketize(s, b, row, true); });
+  check("bucketize.Scalar", {2, borders}, [&] { return fg::bucketize(s, 2, row); });
+  EXPECT_ERROR(fg::registry<host>::at("bucketize.Scalar")(s, {2, borders, true}), not_supported,
+               "out_int32");
+  check("bincount", {borders}, [&] { return fg::bincount(s, row); });
+  check("bincount", {borders, weights, 8}, [&] { return fg::bincount(s, row, w, 8); });
+  check("histc", {v, 4, 0, 5}, [&] { return fg::histc(s, b, 4, 0, 5); });
+}
+
+TEST(registry_order, segments) {
+  using by = fg::segment_reduction;
+  const auto& s = stream_of<host>();
+  const auto a = numbers({4, 2}), g = numbers({2, 2}, -1, 1, 4);
+  const auto l = fg::from_values<i64>(s, {1, 3}), o = fg::from_values<i64>(s, {0, 1, 4});
+  const view<host> x(a), lengths(l), offsets(o), grad(g);
+  check("segment_reduce", {x, "max", lengths},
+        [&] { return fg::segment_reduce(s, a, by::max, l); });
+  const auto y = fg::segment_reduce(s, a, by::mean, std::nullopt, std::nullopt, o);
+  check("segment_reduce", {x, "mean", std::nullopt, std::nullopt, offsets, 0, true, 2}, [&] {
+    return fg::segment_reduce(s, a, by::mean, std::nullopt, std::nullopt, o, 0, true, 2.0);
+  });
+  check("_segment_reduce_backward", {grad, view<host>(y), x, "mean", std::nullopt, offsets},
+        [&] { return fg::segment_reduce_backward(s, g, y, a, by::mean, std::nullopt, o); });
+  EXPECT_ERROR(fg::registry<host>::at("segment_reduce")(s, {x, "median", lengths}),
+               invalid_argument, "sum, mean");
 }
 
 // Outputs of another dtype get their results by copies: all of them are checked before the first.

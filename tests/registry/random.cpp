@@ -134,6 +134,14 @@ TEST_F(registry_random, dropouts) {
   check_drawn("rrelu_with_noise", GIVEN(z, noise, 0.25, 0.5, true),
               TYPED(fg::rrelu_with_noise(s, c, typed_noise, 0.25, 0.5, true, g)));
   expect_same(noise.view(), view<host>(typed_noise), "noise");
+  philox_generator boxed_functional{7}, typed_functional{7};
+  fg::any_tensor<host> two[2];
+  const auto& functional = at("rrelu_with_noise_functional");
+  functional.call(s, {z, noise, 0.25, 0.5, true, boxed_functional}, two);
+  const auto pair =
+      fg::rrelu_with_noise_functional(s, c, typed_noise, 0.25, 0.5, true, typed_functional);
+  expect_same(two[0], view<host>(pair.first), "rrelu_with_noise_functional");
+  expect_same(two[1], view<host>(pair.second), "noise_out");
 }
 
 TEST_F(registry_random, multinomial) {

@@ -50,6 +50,7 @@ struct copy;
 struct creation;
 struct fused;
 struct gemm;
+struct higher;
 struct index;
 struct loss;
 struct order;
@@ -72,8 +73,8 @@ namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
                   of::arrange, of::attention, of::bitwise, of::comparison, of::copy, of::creation,
-                  of::fused, of::gemm, of::index, of::loss, of::order, of::pointwise, of::random,
-                  of::reduce, of::rounding, of::row, of::scan, of::scatter, of::special,
+                  of::fused, of::gemm, of::higher, of::index, of::loss, of::order, of::pointwise,
+                  of::random, of::reduce, of::rounding, of::row, of::scan, of::scatter, of::special,
                   of::statistics, of::trigonometric, of::unary, of::views, of::window,
                   mine::family);
 

@@ -28,6 +28,10 @@ TEST_F(registry_row, softmax) {
         [&] { return fg::softmax_backward(s, a, b, 1); });
   check("_log_softmax_backward_data", {x, y, 0, fg::dtype::f32},
         [&] { return fg::log_softmax_backward(s, a, b, 0); });
+  check("flaggems::scaled_softmax_forward", {x, 0.5},
+        [&] { return fg::scaled_softmax_forward(s, a, 0.5); });
+  check("flaggems::scaled_softmax_backward", {x, y, 0.5},
+        [&] { return fg::scaled_softmax_backward(s, a, b, 0.5); });
   const auto& softmax = fg::registry<host>::at("_softmax");
   EXPECT_ERROR(softmax(s, {x, 1, true}), not_supported, "half_to_float");
   EXPECT_ERROR(fg::registry<host>::at("_softmax_backward_data")(s, {x, y, 1, fg::dtype::f16}),
@@ -115,6 +119,72 @@ TEST_F(registry_row, gradients_and_other_names) {
         [&] { return fg::rms_norm_backward(s, of, rows, rms.rstd, {6}, w); });
   check("_safe_softmax", {in, 1}, [&] { return fg::safe_softmax(s, a, 1); });
   check("special_log_softmax", {in, 1}, [&] { return fg::log_softmax(s, a, 1); });
+}
+
+TEST_F(registry_row, batch_norms) {
+  const auto a = numbers({3, 4, 5}), g = numbers({3, 4, 5}, -1, 1, 2),
+             w = numbers({4}, 0.5, 1.5, 3), b = numbers({4}, -1, 1, 4);
+  const auto means = numbers({4}), vars = numbers({4}, 0.5, 2, 5);
+  const view<host> in(a), grad(g), by(w), shift(b), mean(means), var(vars);
+  // Each call steps them; results of training do not depend on them.
+  const auto m = copy_of(mean), v = copy_of(var), m2 = copy_of(mean), v2 = copy_of(var);
+  const auto to_m = m2.as<f32>(), to_v = v2.as<f32>();
+  const view<host> running(m.view()), running_var(v.view());
+  const auto want = [&] { return fg::native_batch_norm(s, a, w, b, to_m, to_v, true, 0.25, 1e-3); };
+  check("native_batch_norm", {in, by, shift, running, running_var, true, 0.25, 1e-3}, want);
+  expect_same(m.view(), m2.view(), "running_mean");
+  expect_same(v.view(), v2.view(), "running_var");
+  check("batch_norm", {in, by, shift, running, running_var, true, 0.25, 1e-3, false},
+        [&] { return fg::batch_norm(s, a, w, b, to_m, to_v, true, 0.25, 1e-3); });
+  check("_native_batch_norm_legit", {in, by, shift, running, running_var, true, 0.25, 1e-3}, want);
+  check("_native_batch_norm_legit.no_stats", {in, by, shift, true, 0.25, 1e-3}, want);
+  check("_native_batch_norm_legit_no_training", {in, by, shift, mean, var, 0.25, 1e-3}, [&] {
+    return fg::native_batch_norm_legit_no_training(s, a, w, b, means, vars, 0.25, 1e-3);
+  });
+  check("_native_batch_norm_legit_functional", {in, by, shift, mean, var, true, 0.25, 1e-3}, [&] {
+    return fg::native_batch_norm_legit_functional(s, a, w, b, means, vars, true, 0.25, 1e-3);
+  });
+  check("_batch_norm_with_update", {in, by, shift, running, running_var, 0.25, 1e-3},
+        [&] { return fg::batch_norm_with_update(s, a, w, b, to_m, to_v, 0.25, 1e-3); });
+  check("_batch_norm_with_update_functional", {in, by, shift, mean, var, 0.25, 1e-3},
+        [&] { return fg::batch_norm_with_update_functional(s, a, w, b, means, vars, 0.25, 1e-3); });
+  check("_batch_norm_no_update", {in, by, shift, mean, var, 0.25, 1e-3},
+        [&] { return fg::batch_norm_no_update(s, a, w, b, means, vars, 0.25, 1e-3); });
+  check("cudnn_batch_norm", {in, by, shift, running, running_var, true, 0.25, 1e-3},
+        [&] { return fg::cudnn_batch_norm(s, a, w, b, to_m, to_v, true, 0.25, 1e-3); });
+  check("miopen_batch_norm", {in, by, shift, running, running_var, true, 0.25, 1e-3}, want);
+  check("instance_norm", {in, by, shift, running, running_var, true, 0.25, 1e-3, false},
+        [&] { return fg::instance_norm(s, a, w, b, to_m, to_v, true, 0.25, 1e-3); });
+  const auto kept = want();
+  const view<host> save_mean(kept.mean), save_rstd(kept.rstd);
+  const bool all[] = {true, true, true};
+  const std::nullopt_t none = std::nullopt;
+  const auto gradients = [&] {
+    return fg::native_batch_norm_backward(s, g, a, w, none, none, kept.mean, kept.rstd, true, 1e-3);
+  };
+  check("native_batch_norm_backward",
+        {grad, in, by, none, none, save_mean, save_rstd, true, 1e-3, std::span<const bool>(all)},
+        gradients);
+  const auto bytes = fg::empty<fg::u8>(s, {0});
+  check("cudnn_batch_norm_backward",
+        {in, grad, by, none, none, save_mean, save_rstd, 1e-3, view<host>(bytes)}, gradients);
+  check("miopen_batch_norm_backward", {in, grad, by, none, none, save_mean, save_rstd, 1e-3},
+        gradients);
+}
+
+TEST_F(registry_row, weight_norms) {
+  const auto g = numbers({3, 1}, 0.5, 2, 3);
+  const view<host> length(g);
+  check("_weight_norm", {x, length}, [&] { return fg::weight_norm(s, a, g); });
+  check("_weight_norm_interface", {x, length}, [&] { return fg::weight_norm_interface(s, a, g); });
+  const auto norms = fg::weight_norm_interface(s, a, g).second;
+  check("_weight_norm_interface_backward", {y, x, length, view<host>(norms), 0},
+        [&] { return fg::weight_norm_interface_backward(s, b, a, g, norms, 0); });
+  check("flaggems::te_rmsnorm_fwd", {x, weight, 1e-3, true},
+        [&] { return fg::te_rmsnorm_fwd(s, a, w, 1e-3, true); });
+  const auto kept = fg::te_rmsnorm_fwd(s, a, w, 1e-3);
+  check("flaggems::te_rmsnorm_bwd", {y, x, view<host>(kept.rstd), weight},
+        [&] { return fg::te_rmsnorm_bwd(s, b, a, kept.rstd, w); });
 }
 
 TEST_F(registry_row, rotary) {

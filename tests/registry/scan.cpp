@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/creation.hpp>
 #include <flaggems/registry/families/scan.hpp>
 #include <registry/support.hpp>
 
@@ -18,6 +19,17 @@ TEST(registry_scan, all) {
   check("flaggems::normed_cumsum", {x}, [&] { return fg::normed_cumsum(s, a); });
   check("cummax", {x, 1}, [&] { return fg::cummax(s, a, 1); });
   check("cummin", {x, 0}, [&] { return fg::cummin(s, a, 0); });
+  for (const char* const name : {"cummax", "cummin"}) {
+    const auto& helper = fg::registry<host>::at("_" + std::string(name) + "_helper");
+    note(helper);
+    const auto values = copy_of(x);
+    auto places = fg::zeros<i64>(s, {3, 7});
+    const view<host> indices(places.view());
+    helper(s, {x, values, indices, 1});
+    const auto want = name[4] == 'a' ? fg::cummax(s, a, 1) : fg::cummin(s, a, 1);
+    expect_same(values.view(), view<host>(want.values), name);
+    expect_same(indices, view<host>(want.indices), name);
+  }
   for (const char* const name : {"cumsum", "cumprod"}) {
     const auto& in_place = fg::registry<host>::at(std::string(name) + "_");
     note(in_place);

@@ -26,6 +26,15 @@ TEST(registry_scatter, reads) {
         [&] { return fg::index(s, a, std::tuple(std::nullopt, j.view())); });
   check("masked_select", {x, mask}, [&] { return fg::masked_select(s, a, m); });
   check("nonzero", {x}, [&] { return fg::nonzero(s, a); });
+  {
+    const auto& op = fg::registry<host>::at("nonzero_numpy");
+    note(op);
+    fg::any_results<host> got;
+    op.call(fg::ref(s), arguments<host>{x}, got);
+    const auto want = fg::nonzero_numpy(s, a);
+    ASSERT_EQ(got.tensors.size(), 2U);
+    for (std::size_t k = 0; k < 2; ++k) expect_same(got.tensors[k], view<host>(want[k]), "part");
+  }
   check("nonzero_static", {x, 5, 7}, [&] { return fg::nonzero_static(s, a, 5, 7); });
   check("isin.Tensor_Tensor", {x, x, false, true}, [&] { return fg::isin(s, a, a, false, true); });
   const auto k = fg::from_values<i64>(s, {2, 0});
@@ -83,6 +92,14 @@ TEST(registry_scatter, writes) {
         [&] { return fg::index_put(s, a, std::tuple(std::nullopt, m.view()), v); });
   check("index_put", {x, std::span<const view<host>>(first), src, true},
         [&] { return fg::index_put(s, a, std::tuple(j.view()), b, true); });
+  {
+    const auto& op = fg::registry<host>::at("_index_put_impl_");
+    note(op);
+    const auto got = copy_of(x);
+    op(s, {got, std::span<const view<host>>(first), src, true, true});
+    expect_same(got, fg::any_tensor<host>(fg::index_put(s, a, std::tuple(j.view()), b, true)),
+                "_index_put_impl_");
+  }
   check("masked_fill.Scalar", {x, mask, 4}, [&] { return fg::masked_fill(s, a, m, 4); });
   check("masked_fill.Tensor", {x, mask, value}, [&] { return fg::masked_fill(s, a, m, v); });
   const auto many = numbers({12});
@@ -122,6 +139,8 @@ TEST(registry_scatter, views_and_gradients) {
   });
   check("gather_backward", {x, x, 0, at, false},
         [&] { return fg::gather_backward(s, a, a, 0, many, false); });
+  check("cummaxmin_backward", {x, x, at, 0},
+        [&] { return fg::cummaxmin_backward(s, a, a, many, 0); });
   check("value_selecting_reduction_backward", {line, 1, view<host>(i), list{3, 2}, false}, [&] {
     return fg::value_selecting_reduction_backward(s, d, 1, i, {3, 2}, false);
   });

@@ -3,7 +3,8 @@
 #include <flaggems/registry/families/statistics.hpp>
 #include <registry/support.hpp>
 
-FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::statistics, flaggems::host, flaggems::f32);
+FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::statistics, flaggems::host, flaggems::f32,
+                         bool);
 
 namespace flaggems_test {
 namespace {
@@ -58,6 +59,47 @@ TEST(registry_statistics, comparisons) {
   EXPECT_ERROR(truth("allclose", {x, y, -1.0}), invalid_argument, "allclose");
   EXPECT_ERROR(fg::registry<host>::at("equal")(s, {x, x}), invalid_argument, "equal",
                "any_results");
+}
+
+TEST(registry_statistics, truths) {
+  const auto& s = stream_of<host>();
+  const auto t = fg::from_values<bool>(s, {true, false}), one = fg::full<bool>(s, {1}, true);
+  const view<host> x(t), yes(one);
+  check("_is_all_true", {x}, [&] { return fg::is_all_true(s, t); });
+  check("_is_any_true", {x}, [&] { return fg::is_any_true(s, t); });
+  for (const char* const key : {"_assert_async", "_assert_async.msg"}) {
+    const auto& op = fg::registry<host>::at(key);
+    note(op);
+    arguments<host> right{yes}, wrong{x.narrow(0, 1, 1)};
+    if (op.schema().parameters.size() == 2)
+      right.emplace_back("seven"), wrong.emplace_back("seven");
+    op.call(s, right, {});
+    EXPECT_ERROR(op.call(s, wrong, {}), invalid_argument, "not 0",
+                 wrong.size() == 2 ? "seven" : "0");
+  }
+  check("_functional_assert_async.msg", {yes, "eight", x},
+        [&] { return fg::functional_assert_async(s, one, "eight", t); });
+}
+
+TEST(registry_statistics, distances) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({3, 4}), b = numbers({3, 4}, -1, 1, 3);
+  const view<host> x(a), y(b);
+  check("pairwise_distance", {x, y, 3, 0.5, true},
+        [&] { return fg::pairwise_distance(s, a, b, 3, 0.5, true); });
+  check("cdist", {x, y, 1, 2}, [&] { return fg::cdist(s, a, b, 1, 2); });
+  check("_cdist_forward", {x, y, 3, std::nullopt}, [&] { return fg::cdist(s, a, b, 3); });
+  check("_euclidean_dist", {x, y}, [&] { return fg::cdist(s, a, b); });
+  const auto z = fg::cdist(s, a, b, 1);
+  const view<host> between(z);
+  check("_cdist_backward", {between, x, y, 1, between},
+        [&] { return fg::cdist_backward(s, z, a, b, 1, z); });
+  check("pdist", {x, 1}, [&] { return fg::pdist(s, a, 1); });
+  check("_pdist_forward", {x, 3}, [&] { return fg::pdist(s, a, 3); });
+  check("renorm", {x, 2, 0, 0.5}, [&] { return fg::renorm(s, a, 2, 0, 0.5); });
+  check("linalg_matrix_norm", {x, 1, list{1, 0}, true}, [&] {
+    return fg::linalg_matrix_norm(s, a, 1, {1, 0}, true);
+  });
 }
 
 TEST(registry_statistics, products) {

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -164,6 +165,13 @@ auto boxed_results(std::pair<A, B>&& x) {
   std::vector<fg::any_tensor<typename A::device_type>> r;
   r.emplace_back(std::move(x.first));
   r.emplace_back(std::move(x.second));
+  return r;
+}
+
+template <class A, class... B>
+auto boxed_results(std::tuple<A, B...>&& x) {
+  std::vector<fg::any_tensor<typename A::device_type>> r;
+  std::apply([&](auto&... one) { (r.emplace_back(std::move(one)), ...); }, x);
   return r;
 }
 

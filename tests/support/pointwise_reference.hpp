@@ -247,6 +247,16 @@ constexpr row_facts facts_of(std::string_view row) {
   if (row == "acosh") r.low = 1;
   if (row == "logaddexp" || row == "logaddexp2") r.atol = 1e-6;  // 0 where its terms cancel
   if (row == "deg2rad" || row == "rad2deg") r.units = 2;
+  // Higher functions: most have zeros, near which errors are those of a sum's terms.
+  const bool in_interval = row == "igamma" || row == "igammac" || row == "special_zeta";
+  if (row.starts_with("special_") || in_interval || row == "lgamma" || row == "digamma" ||
+      row == "i0")
+    r.units = 16, r.atol = 4e-6, r.special = false, r.any_zero = true;
+  if (row.ends_with("_k0") || row.ends_with("_k1") || row.ends_with("_y0") ||
+      row.ends_with("_y1") || row == "igamma" || row == "igammac")
+    r.low = 0.1;
+  if (row == "special_zeta") r.low = 1.1;
+  if (row.find("polynomial") != row.npos) r.atol = 1e-4;  // of terms to 1000
   return r;
 }
 

@@ -26,7 +26,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "zero_": "fill_", "scalar_tensor": "fill_", "new_full": "fill_", "new_zeros": "fill_",
            "new_ones": "fill_", "eye": "fill_", "linspace": "copy_", "logspace": "copy_", "range": "arange",
            **dict.fromkeys(("hann_window", "hamming_window", "blackman_window", "bartlett_window"), "copy_"),
-           "skip_layer_norm": "layer_norm", "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
+           "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "int_mm": "gemm", "scaled_mm": "gemm", "fp8_matmul": "gemm",
            **dict.fromkeys(("scaled_dot_product_attention_math", "scaled_dot_product_efficient_attention",
                             "scaled_dot_product_attention_forward"), "scaled_dot_product_flash_attention"),
@@ -49,10 +49,12 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
                             "index_reduce"), "scatter"),
            **dict.fromkeys(("count_nonzero", "nansum", "logsumexp", "var", "stddev", "var_mean", "norm",
                             "linalg_vector_norm", "trace", "dot", "vdot",
-                            "linalg_vecdot", "dist"), "sum"),
+                            "linalg_vecdot", "dist", "pairwise_distance", "cdist", "cdist_backward", "pdist", "renorm", "renorm_",
+                            "linalg_matrix_norm"), "sum"),
            "max": "argmax", "min": "argmin", "aminmax": "amin", "equal": "all", "allclose": "all",
            **dict.fromkeys(("conv1d", "conv2d", "conv3d", "conv_depthwise2d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
+           **dict.fromkeys(("addbmm", "bilinear", "matmuladd"), "gemm"), "linalg_cross": "sub", "hadamard_transform": "add",
            **dict.fromkeys(("rand", "rand_like"), "uniform"), **dict.fromkeys(("randn", "randn_like"), "normal"),
            **dict.fromkeys(("random_", "randint", "randint_like"), "random"), "randperm": "argsort",
            **dict.fromkeys(("dropout", "native_dropout"), "masked_scale"),
@@ -70,11 +72,45 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **{f"{kind}_pad{n}d_backward": "pad_backward" for n in (1, 2, 3) for kind in ("reflection", "replication")},
            **{f"upsample_nearest{kind}{n}d{way}": f"upsample_nearest{way}" for n in (1, 2, 3)
               for kind in ("", "_exact") for way in ("", "_backward")},
+           **dict.fromkeys(("batch_norm", "native_batch_norm_legit", "native_batch_norm_legit_no_training",
+                            "native_batch_norm_legit_functional", "batch_norm_with_update",
+                            "batch_norm_with_update_functional", "batch_norm_no_update", "cudnn_batch_norm",
+                            "miopen_batch_norm"), "native_batch_norm"),
+           **dict.fromkeys(("grouped_topk", "topk_softplus_sqrt"), "topk"), "router_gemm": "gemm",
+           **dict.fromkeys(("moe_align_block_size", "moe_align_block_size_triton"), "argsort"),
+           **{f"adaptive_{kind}_pool{n}d{way}": f"adaptive_{kind}_pool{way}" for n in (1, 2, 3)
+              for kind in ("avg", "max") for way in ("", "_backward")},
+           **{f"upsample_{kind}{way}": f"upsample_linear{way}" for way in ("", "_backward")
+              for kind in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d", "bilinear2d_aa", "bicubic2d_aa")},
+           "max_pool2d_backward": "max_pool_with_indices_backward",
+           "max_pool3d_backward": "max_pool_with_indices_backward",
+           **{f"conv_transpose{n}d": "conv_transpose" for n in (1, 2, 3)},
+           **{f"grid_sampler_{n}d{way}": f"grid_sampler{way}" for n in (2, 3) for way in ("", "_backward")},
+           "max_unpool2d": "scatter", "max_unpool3d": "scatter",
+           "cudnn_batch_norm_backward": "native_batch_norm_backward",
+           "miopen_batch_norm_backward": "native_batch_norm_backward", "weight_norm": "weight_norm_interface",
+           **dict.fromkeys(("add_rms_norm", "rmsnorm", "fused_q_kv_rmsnorm"), "rms_norm"),
+           "te_rmsnorm_fwd": "fused_rms_norm", "te_rmsnorm_bwd": "fused_rms_norm_backward",
+           **dict.fromkeys(("kthvalue", "median", "nanmedian", "mode", "quantile", "nanquantile", "unique2", "unique_dim",
+                            "unique_consecutive"), "sort"), "bucketize": "searchsorted",
+           **dict.fromkeys(("bincount", "histc", "cummaxmin_backward"), "scatter"),
+           "is_all_true": "all", "is_any_true": "any", "functional_assert_async": "copy_", "nonzero_numpy": "masked_select",
+           "index_put_impl": "index_put", "nll_loss_nd_forward": "gather", "scaled_softmax_forward": "softmax",
+           "scaled_softmax_backward": "softmax_backward", "rrelu_with_noise_functional": "mul",
+           **dict.fromkeys(("chunk_cat", "resize", "resize_as", "resize_output"), "copy_"),
+           **dict.fromkeys(("jagged_to_padded_dense_forward", "pack_seq", "unpack_seq",
+                            "apply_repetition_penalties"), "where"),
+           **dict.fromkeys(("top_k_per_row_prefill", "top_k_per_row_decode"), "topk"),
+           "fused_adam": "mul", "amp_update_scale": "where", "amp_foreach_non_finite_check_and_unscale": "mul",
+           **dict.fromkeys(("fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask",
+                            "fake_quantize_learnable_per_tensor_affine"), "mul"),
+           "per_token_group_quant_fp8": "act_quant", "weight_int8pack_mm": "gemm", "segment_reduce": "scatter",
+           "segment_reduce_backward": "scatter", "cummax_helper": "cummax", "cummin_helper": "cummin",
            "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
-VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "is_nonzero", "pack_matrix",
+VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assert_async", "assign", "cast", "epilogue", "evaluate", "is_nonzero", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
 VIEWS = {"alias", "as_strided", "broadcast_tensors", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "imag",
          "lift", "lift_fresh", "movedim", "narrow", "permute", "real", "reshape", "reshape_alias",
@@ -343,6 +379,12 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
          "EXTREME": ("", ["{name}(stream, x) -> tensor",
                           "{name}(stream, x, values, indices, i64 dim, bool keepdim = false)",
                           "{name}(stream, x, i64 dim, bool keepdim = false) -> values and indices"]),
+         "CHOICE": ("", ["{name}(stream, x, values, indices{given}, bool keepdim = false)",
+                         "{name}(stream, x{given}, bool keepdim = false) -> values and indices"]),
+         "MEDIAN": ("", ["{name}(stream, x, out)", "{name}(stream, x) -> tensor"]),
+         "QUANTILE": ("std::optional<i64> dim = {}, bool keepdim = false, quantile_interpolation interpolation = "
+                      "quantile_interpolation::linear",
+                      ["{name}(stream, x, q, out{given})", "{name}(stream, x, q{given}) -> tensor"]),
          "STATISTIC": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "WINDOW": ("", ["{name}<T = f32>(stream, i64 window_length, bool periodic = true{given}) -> tensor"]),
          "CONVOLUTION": ("int_list stride = {1}, int_list or conv_padding padding = {0}, int_list dilation = {1}, "
@@ -371,6 +413,29 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
                                     "int_list input_size{given})",
                                     "{name}(stream, grad_output, int_list output_size, int_list input_size{given})"
                                     " -> tensor"]),
+         "INTERPOLATED": ("", ["{name}(stream, x, out, int_list output_size, bool align_corners{given})",
+                               "{name}(stream, x, int_list output_size, bool align_corners{given}) -> tensor"]),
+         "INTERPOLATED_BACKWARD": ("", ["{name}(stream, grad_output, grad_input, int_list output_size, "
+                                        "int_list input_size, bool align_corners{given})",
+                                        "{name}(stream, grad_output, int_list output_size, int_list input_size, "
+                                        "bool align_corners{given}) -> tensor"]),
+         "ADAPTIVE_MEAN": ("int_list output_size", ["{name}(stream, x, out{given})",
+                                                    "{name}(stream, x{given}) -> tensor"]),
+         "ADAPTIVE_MEAN_BACKWARD": (" ", ["{name}(stream, grad_output, x, grad_input)",
+                                          "{name}(stream, grad_output, x) -> tensor"]),
+         "ADAPTIVE_MAX": ("int_list output_size", ["{name}(stream, x, values, indices{given})",
+                                                   "{name}(stream, x{given}) -> values and indices"]),
+         "ADAPTIVE_MAX_BACKWARD": (" ", ["{name}(stream, grad_output, x, indices, grad_input)",
+                                         "{name}(stream, grad_output, x, indices) -> tensor"]),
+         "CONV_TRANSPOSE": ("int_list stride = {1}, int_list padding = {0}, int_list output_padding = {0}, "
+                            "i64 groups = 1, int_list dilation = {1}",
+                            ["{name}(stream, input, weight, bias, out{given})",
+                             "{name}(stream, input, weight, bias = std::nullopt{given}) -> tensor"]),
+         "GRID_SAMPLER_BACKWARD": ("i64 interpolation_mode, i64 padding_mode, bool align_corners, "
+                                   "gradient_mask<2> output_mask = {true, true}",
+                                   ["{name}(stream, grad_output, input, grid{given}) -> grid_gradients"]),
+         "GRID_SAMPLER": ("i64 interpolation_mode, i64 padding_mode, bool align_corners",
+                          ["{name}(stream, input, grid, out{given})", "{name}(stream, input, grid{given}) -> tensor"]),
          "NLL_FORWARD": ("loss_reduction reduced, i64 ignore_index",
                          ["{name}(stream, x, target, weight, output, total_weight{given})",
                           "{name}(stream, x, target, weight{given}) -> std::pair of tensors"]),
@@ -399,7 +464,7 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
 
 # Arguments of a line before the operator's own.
 MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 6, "VIEW_SCATTER": 3, "DRAW1": 2, "DRAW2": 2, "UPSAMPLE": 3,
-           "UPSAMPLE_BACKWARD": 3}
+           "UPSAMPLE_BACKWARD": 3, "INTERPOLATED": 3, "INTERPOLATED_BACKWARD": 3}
 
 
 def from_headers(root):

@@ -12,7 +12,8 @@ in (docs/tutorial.md has the commands). Only a log of all tests takes marks away
 
 The marks say how much is known: run on the hardware, run on the emulator (for cuda through a
 simulated driver), or only compiled. What ran on hardware that CI has not counts as well: logs
-bench/results/support-NAME.json, of a build with FLAGGEMS_TEST_DEVICE=flaggems::cuda. The ISA
+bench/results/support-NAME.json, of a build with FLAGGEMS_TEST_DEVICE=flaggems::cuda. Of other
+vendors' device types the columns of bench/results/opinfo-NAME.txt say what has run. The ISA
 levels in the heading are those of the machine that made the logs, and it names the rows that ran at
 fewer; --check compares the rows alone. `compiled` needs an instance in tests/device_compile named
 after the operator or the one whose kernel it shares.
@@ -31,6 +32,13 @@ import operators  # noqa: E402
 
 LEVELS = ["baseline", "avx2", "avx512", "avx512_bf16", "amx"]
 CHIPS = ("cuda", "simt64")
+# Device types of other vendors that PyTorch's samples ran on (tests/opinfo/judge.py), and by what.
+JUDGED = {**dict.fromkeys(("hip", "musa", "maca", "corex", "gcu"), "simulated"), "opencl": "driver"}
+# What ATen calls an operator, where a page's name is another one.
+ATEN_NAMES = {"complex_of": "complex", "int_mm": "_int_mm", "log_softmax_backward": "_log_softmax_backward_data",
+              "softmax_backward": "_softmax_backward_data", "stddev": "std", "xlog1py": "special_xlog1py",
+              "scaled_dot_product_flash_attention": "_scaled_dot_product_flash_attention_for_cpu",
+              "scaled_dot_product_flash_attention_backward": "_scaled_dot_product_flash_attention_for_cpu_backward"}
 # Conveniences that launch under the name of the operator they call.
 SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fill_",
                "full_like": "fill_", "zeros_like": "fill_", "ones_like": "fill_",
@@ -76,6 +84,20 @@ DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx9
 | level_zero | 32 lanes | to SPIR-V by clang 15 and llvm-spirv 15 | Level Zero 1.4 |
 | opencl | run on a real driver, PoCL 3.1: the suites of devices, most operators | by clang 15 for spir64 | OpenCL 3.0 |
 """
+
+
+def judged_operators():
+    """Of each device type, the names in ATen of the operators of which samples passed."""
+    found = collections.defaultdict(set)
+    for report in sorted((ROOT / "bench" / "results").glob("opinfo-*.txt")):
+        columns, _, lines = report.read_text().partition("\n## operators: samples and passed on ")[2].partition("\n")
+        for line in lines.partition("\n\n")[0].splitlines():
+            *numbers, key = line.split()
+            name = key.partition(".")[0].removeprefix("flaggems::")
+            for column, passed in zip(columns.split(", "), numbers[1::2]):
+                if int(passed):
+                    found[column] |= {name, name.removeprefix("_")}
+    return found
 
 
 def kernel_of(name):
@@ -126,6 +148,8 @@ def main():
         fewer = {op: set(some.split(", ")) for some, ops in re.findall(r"^\| (\w+(?:, \w+)*) \| (.*) \|$", heading, re.M)
                  for op in ops.split(", ")}
     compiled = compiled_operators()
+    judged = judged_operators()
+    others = {device: mark for device, mark in JUDGED.items() if device in judged}
     rows, missing = [], []
     for entry in sorted(operators.operators(), key=lambda e: (e["header"], e["name"])):
         name = entry["name"]
@@ -140,6 +164,7 @@ def main():
             marks = [old if new == "-" else new
                      for old, new in zip(had.groups() if had else "---", marks)]
         marks.append("compiled" if kernel_of(name) in compiled else "-")
+        marks += [mark if ATEN_NAMES.get(name, name) in judged[device] else "-" for device, mark in others.items()]
         own = at.get(SAME_LAUNCH.get(name, name), set()) | fewer.get(name, set())
         if own >= levels:
             fewer.pop(name, None)
@@ -165,22 +190,24 @@ What is known of each operator, from passing tests: **run** on the hardware{on},
 SIMT emulator, which checks barriers and races), **simulated** (run on flaggems::cuda over a simulated
 driver, whose launches the emulator runs with warps of 32), **compiled** (an instance of its kernel in
 tests/device_compile, which CI compiles to machine code or bitcode by NVRTC for sm_90a, as C++ for
-OpenCL for spir64, as HIP for gfx90a or gfx1030 in turn; not run). The host's levels in these results:
+OpenCL for spir64, as HIP for gfx90a or gfx1030 in turn; not run). The last columns are of device types
+of other vendors, which PyTorch's samples in f32 ran on (tests/opinfo): over a simulated driver, or on a real
+**driver**, PoCL. The host's levels in these results:
 {in_order(levels)}.{at_fewer}
 
 ## Device types of other vendors
 
 No chip has run these. All but hip32 and hygon pass the suite of devices (tests/device/conformance.cpp) over a simulated
 driver; those with lanes below also pointwise operators, reductions, softmax and sorting (tests/dialects), whose launches
-the emulator runs.
+the emulator runs. Those with a column below passed PyTorch's samples of the operators that it marks.
 
 | type | simulated | kernels compiled | declarations compared with |
 |---|---|---|---|
 {DIALECTS}
 ## Operators
 
-| operator | header | host | cuda | simt64 | CUDA, OpenCL, HIP |
-|---|---|---|---|---|---|
+| operator | header | host | cuda | simt64 | CUDA, OpenCL, HIP | {" | ".join(others)} |
+|---|---|---|---|---|---|{"---|" * len(others)}
 {table}"""
     if missing:
         print("no passing test launched:", ", ".join(missing))

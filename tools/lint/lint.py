@@ -56,8 +56,8 @@ def tool(*names):
 class Tree:
     """The files of a source tree that the checks look at."""
 
-    def __init__(self, root, shared=False):
-        self.root, self.shared = pathlib.Path(root), shared
+    def __init__(self, root, turn=None):
+        self.root, self.turn = pathlib.Path(root), turn
 
     def files(self, suffixes=TEXT, folders=FOLDERS):
         found = []
@@ -311,7 +311,7 @@ DOORS = {
     "copy": {"rows", "space"},
     "gemm": {"gemm", "epilogue", "prologue", "scaled"},
     "index": {"index_select", "embedding", "scatter"},
-    "order": {"sort", "topk"},
+    "order": {"search", "sort", "topk"},
     "pointwise": {"pointwise", "functors"},
     "pointwise/tables": {"*"},
     "quantized": {"linear", "scale"},
@@ -319,8 +319,8 @@ DOORS = {
     "reduce": {"reduce"},
     "row": {"contract", "rotary", "space", "staged"},
     "scan": {"scan"},
-    "window": {"window"},
-    "row/programs": {"cross_entropy", "norm", "norm_backward", "softmax"},
+    "window": {"grid_sample", "window"},
+    "row/programs": {"cross_entropy", "norm", "norm_backward", "softmax", "statistics"},
     "copy/vector": {"rows"},
     "gemm/vector": {"amx", "micro_kernel"},
     "pointwise/simt": {"pointwise"},
@@ -399,7 +399,7 @@ def room_sizes(tree):
 
 
 # Rooms where one header a public name is what a reader looks for.
-ROOM_SIZES = {"ops": 77, "registry/families": 32, "ops/dispatch": 18, "device": 16, "tensor": 16,
+ROOM_SIZES = {"ops": 98, "registry/families": 32, "ops/dispatch": 19, "device": 16, "tensor": 16,
               "vendors": 16, "vendors/driver": 14, "detail": 18}
 
 
@@ -451,6 +451,21 @@ def umbrella(tree):
         yield f"include/flaggems/flaggems.hpp: includes <flaggems/{name}>, which is no part of it"
 
 
+@check
+def compiled_once(tree):
+    """Functions that flaggems::compiled is to have are in headers that its source includes."""
+    source = tree.root / "cmake/flaggems_compiled.cpp"
+    graph = {tree.include_name(p): p.read_text() for p in tree.headers()}
+    found, new = set(), [source.read_text() if source.is_file() else ""]
+    while new:
+        names = set(re.findall(r"^#include <(flaggems/[^>]+)>", new.pop(), re.M)) & graph.keys()
+        new += [graph[name] for name in names - found]
+        found |= names
+    for name in sorted(graph.keys() - found):
+        if re.search(r"FLAGGEMS_(\w+_)?ONCE\b", graph[name]):
+            yield f"include/{name}: cmake/flaggems_compiled.cpp does not include it"
+
+
 # Headers in ops/ that are machinery of several operators, not operators.
 OPS_MACHINERY = {"checks", "expr", "forms", "gemm_call", "gemm_short", "index_list", "moves", "nodes", "promotion", "rows"}
 
@@ -482,7 +497,8 @@ def stems(tree):
         if shared and path.stem in ops and include not in instances:
             yield f"{tree.name(path)}: no tests/device_compile/{path.stem}.cpp includes it"
     table = tree.root / "docs/support.md"
-    rows = dict(re.findall(r"^\| (\w+) \|(.*)", table.read_text() if table.is_file() else "", re.M))
+    # With the header and the columns that every operator has marks in: host, cuda, simt64, compilers.
+    rows = dict(re.findall(r"^\| (\w+) \|((?:[^|\n]*\|){1,5})", table.read_text() if table.is_file() else "", re.M))
     how = ("run its tests, on the simulated driver too, with FLAGGEMS_SUPPORT_LOG=LOG, then "
            "tools/docs/support_table.py LOG --merge (docs/tutorial.md has the commands)")
     for entry in operators.operators(tree.root):
@@ -710,15 +726,21 @@ def compiled_headers(tree):
 
 
 def compilers_in_turn(tree):
-    """A function of a header's number that gives its compilers: both, or with --share one, which the commit chooses."""
+    """A function of a header and its number that gives its compilers: both, or of a turn one for half of the headers."""
     compilers = [c for c in ("g++", "clang++-14") if shutil.which(c)]
     if len(compilers) < 2:
         raise MissingTool("g++ and clang++-14 are needed")
-    if not tree.shared:
-        return lambda number: compilers
-    commit = subprocess.run(["git", "-C", str(tree.root), "rev-parse", "HEAD"], capture_output=True, text=True).stdout
-    turn = int(commit.strip() or "0", 16)
-    return lambda number: [compilers[(number + turn) % 2]]
+    if tree.turn is None:
+        return lambda header, number: compilers
+    # A clone of one commit knows of no changes.
+    changed = subprocess.run(["git", "-C", str(tree.root), "diff", "--name-only", "HEAD~1"], capture_output=True,
+                             text=True).stdout.split()
+    changed = {tree.root / name for name in changed}
+
+    def of_turn(header, number):
+        place = (number + tree.turn) % 4
+        return [compilers[place % 2]] if place < 2 or header in changed else []
+    return of_turn
 
 
 @check
@@ -732,7 +754,7 @@ def self_contained(tree):
             name = tree.include_name(header)
             unit = pathlib.Path(folder) / f"{number}.cpp"
             unit.write_text(f"#include <{name}>\n#include <{name}>\n")
-            for compiler in compilers(number):
+            for compiler in compilers(header, number):
                 commands.append((f"{name} ({compiler})", [
                     compiler, *warnings_on(compiler), "-fsyntax-only", *flags, str(unit)]))
         for key, output in run_all(commands):
@@ -759,7 +781,7 @@ def older_standard(tree):
                 f"'{says}' in at most {lines} lines")
 
     cases = [(header, compiler, standard) for number, header in enumerate(tree.headers())
-             for compiler in compilers(number) for standard in ([], ["-std=c++17"])]
+             for compiler in compilers(header, number) for standard in ([], ["-std=c++17"])]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         yield from filter(None, pool.map(problem, cases))
 
@@ -817,7 +839,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--share", action="store_true", help="compile each header with one of the compilers")
+    parser.add_argument("--turn", type=int, help="number of a share: half of the headers, each with one compiler")
     parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parents[2])
     options = parser.parse_args()
     if options.list:
@@ -826,7 +848,7 @@ def main():
     unknown = [n for n in options.names if n not in CHECKS]
     if unknown:
         parser.error(f"no check {', '.join(unknown)}; there are {', '.join(CHECKS)}")
-    tree, found, missing = Tree(options.root, options.share), 0, 0
+    tree, found, missing = Tree(options.root, options.turn), 0, 0
     for name in options.names or CHECKS:
         print(f"{name} ...", flush=True)
         start = time.monotonic()

@@ -48,6 +48,7 @@ void softmax(const S& stream, const X& x, Out&& out);
     "docs/device-guide.md": "# Devices\n",  # docs/operators.md has a link to it
     "docs/use.md": TIMES,
     "docs/page.md": "<!-- examples/02_part.cpp [part] -->\n```cpp\nint part();\n```\n",
+    "cmake/flaggems_compiled.cpp": SPDX + "#include <flaggems/flaggems.hpp>\n",
     "README.md": "# flaggems\n\n```cpp\n" + HELLO + "```\n",
     "adapters/README.md": "flaggems::a\n",
     "adapters/flaggems/adapters/a.hpp": HEADER + "\n#include <flaggems/error.hpp>\n",
@@ -132,6 +133,8 @@ PLANTED = {
                HEADER + 'FLAGGEMS_TEXT("flaggems/kernels/relu.hpp");\n', "names flaggems/kernels/relu")],
     "umbrella": ("include/flaggems/flaggems.hpp", HEADER + "\n#include <flaggems/error.hpp>\n",
                  "does not include <flaggems/ops/softmax.hpp>"),
+    "compiled_once": ("include/flaggems/registry/boxed.hpp", HEADER + "\nFLAGGEMS_COLD_ONCE void f() {}\n",
+                      "registry/boxed.hpp: cmake/flaggems_compiled.cpp does not include it"),
     "readme_example": ("examples/01_hello.cpp", SPDX + "int main() { return 1; }\n", "differs"),
     "docs_snippets": ("examples/02_part.cpp", SPDX + "// [part]\nint other();\n// [/part]\n",
                       "docs/page.md:1: differs"),

@@ -429,11 +429,18 @@ int tvm_ffi_register(const TVMFFIAny* arguments, std::int32_t size, TVMFFIAny* r
 }  // namespace flaggems
 
 /// Makes a library one of TVM-FFI's modules: `module.register_operators(prefix)` is
-/// register_tvm_ffi_functions<Device>(prefix), and gives schema_lines<Device>(). In namespace scope
-/// of one source file.
-#define FLAGGEMS_TVM_FFI_MODULE(Device)                                            \
-  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_register_operators(                  \
-      void*, const TVMFFIAny* arguments, ::std::int32_t size, TVMFFIAny* result) { \
-    return ::flaggems::detail::tvm_ffi_register<Device>(arguments, size, result);  \
-  }                                                                                \
+/// register_tvm_ffi_functions<Device>(prefix), and gives schema_lines<Device>();
+/// `module.device_type()` is DLPack's number of the device's kind. In namespace scope of one source
+/// file.
+#define FLAGGEMS_TVM_FFI_MODULE(Device)                                                            \
+  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_register_operators(                                  \
+      void*, const TVMFFIAny* arguments, ::std::int32_t size, TVMFFIAny* result) {                 \
+    return ::flaggems::detail::tvm_ffi_register<Device>(arguments, size, result);                  \
+  }                                                                                                \
+  extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_device_type(void*, const TVMFFIAny*, ::std::int32_t, \
+                                                          TVMFFIAny* result) {                     \
+    result->type_index = kTVMFFIInt;                                                               \
+    result->v_int64 = ::flaggems::dlpack_device<Device>::kind;                                     \
+    return 0;                                                                                      \
+  }                                                                                                \
   static_assert(true)

@@ -1,7 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""The operators of a library by ATen's names, on whatever has __dlpack__."""
+"""The operators of libraries, one a kind of device, by ATen's names, on whatever has __dlpack__."""
+import contextlib
 import importlib
+import sys
 
 import tvm_ffi
 
@@ -93,6 +95,20 @@ def _from_dlpack_of(value):
     return value.__array_namespace__().from_dlpack if hasattr(value, "__array_namespace__") else None
 
 
+def _lists_and_tensors(args, kwargs):
+    for value in (*args, *kwargs.values()):
+        yield from value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _stream_of(args, kwargs):
+    """PyTorch's current stream on the device of a list's tensors."""
+    device = next(v.device for v in _lists_and_tensors(args, kwargs) if _is_pytorchs(v))
+    if device.type == "cpu":
+        return contextlib.nullcontext()
+    stream = importlib.import_module("torch").cuda.current_stream(device)
+    return tvm_ffi.use_raw_stream(tvm_ffi.device(str(device)), stream.cuda_stream)
+
+
 class _Call:
     """An overload for arguments of certain types."""
 
@@ -105,6 +121,9 @@ class _Call:
         lists = (v if isinstance(v, (list, tuple)) else [v] for v in values)
         tensors = (v for one in lists for v in one if is_tensor(v))
         self.wrap = next(map(_from_dlpack_of, tensors), None)
+        # Of arguments that are tensors TVM-FFI asks PyTorch for its stream itself.
+        self.in_stream = any(p.type in ("Tensor[]", "Tensor?[]") and any(map(_is_pytorchs, v or ()))
+                             for p, v in zip(schema.parameters, values))
 
     def __call__(self, args, kwargs):
         values = []
@@ -114,7 +133,8 @@ class _Call:
                 continue
             value = args[place] if type(place) is int else value_at(place, args, kwargs)
             values.append(value if conversion is None else conversion(value))
-        made = self.function(*values)
+        with _stream_of(args, kwargs) if self.in_stream else contextlib.nullcontext():
+            made = self.function(*values)
         if self.gives_list:
             return list(map(self._wrapped, made))
         if self.results == 1:
@@ -171,11 +191,86 @@ class Operator:
         raise AttributeError(f"{self.__name__} has no overload {name!r}")
 
 
+# DLPack's kinds of memory that a device reads beside its own: pinned and managed.
+_HOST, _READ_BY = 1, {3: 1, 11: 1, 13: 2}
+
+
+def _kind_of(tensor):
+    """DLPack's number of a tensor's device."""
+    if _is_pytorchs(tensor):
+        name = tensor.device.type
+        return _HOST if name == "cpu" else _kind_named(name)
+    kind = int(tensor.__dlpack_device__()[0])
+    return _READ_BY.get(kind, kind)
+
+
+def _kind_named(name):
+    if name.startswith("cuda") and getattr(getattr(sys.modules.get("torch"), "version", None), "hip", None):
+        name = "rocm"  # where PyTorch is built for AMD, whose devices it calls cuda
+    return tvm_ffi.device(name).dlpack_device_type()
+
+
+class _OnDevices:
+    """An operator that several libraries have, by DLPack's number of their kind of device."""
+
+    def __init__(self, operators):
+        self._operators = operators
+        first = next(iter(operators.values()))
+        self.__name__, self.__doc__, self.overloads = first.__name__, first.__doc__, first.overloads
+
+    def __repr__(self):
+        return f"<flaggems operator {self.__name__}>"
+
+    def __call__(self, /, *args, device=None, **kwargs):
+        if device is not None:
+            kind = _kind_named(str(device)) if str(device) != "cpu" else _HOST
+        else:
+            kind = next((_kind_of(v) for v in _lists_and_tensors(args, kwargs) if is_tensor(v)), _HOST)
+        operator = self._operators.get(kind)
+        if operator is None:
+            raise ValueError(f"{self.__name__}: expected a device that the package was built for, got one of DLPack's "
+                             f"kind {kind} [device_mismatch]")
+        return operator(*args, **kwargs)
+
+    def overload(self, name):
+        key = f".{name}"
+        if key not in self.__dict__:
+            self.__dict__[key] = _OnDevices({k: o.overload(name) for k, o in self._operators.items()})
+        return self.__dict__[key]
+
+
+class Libraries:
+    """The libraries of a folder: libflaggems_operators of the host, libflaggems_operators_NAME of other devices. Calls without
+    tensors are the first one's."""
+
+    def __init__(self, folder):
+        self._libraries, self._operators = {}, {}
+        for path in sorted(folder.glob("libflaggems_operators*"), key=lambda path: path.stem):
+            name = path.stem.removeprefix("libflaggems_operators").replace("_", "", 1)
+            library = Library(path, f"flaggems.{name}." if name else "flaggems.")
+            self._libraries[library.kind] = library
+        first = next(iter(self._libraries.values()))
+        self.names, self.schemas = first.names, first.schemas
+
+    def __getitem__(self, name):
+        """The operator `name`, or a KeyError."""
+        if name not in self._operators:
+            found = {kind: library[name] for kind, library in self._libraries.items()}
+            self._operators[name] = next(iter(found.values())) if len(found) == 1 else _OnDevices(found)
+        return self._operators[name]
+
+    def device_types(self):
+        """PyTorch's names of the devices."""
+        names = {_HOST: "cpu", 2: "cuda", 10: "cuda"}
+        return {names[kind] for kind in self._libraries if kind in names}
+
+
 class Library:
     """The operators of the library at `path`, whose functions get names that begin with `prefix`."""
 
     def __init__(self, path, prefix):
         self.module, self._prefix = tvm_ffi.load_module(str(path)), prefix
+        self.kind = self.module.device_type()
         self._schemas, self._operators = {}, {}
         for text in self.module.register_operators(prefix).splitlines():
             schema = Schema(text)

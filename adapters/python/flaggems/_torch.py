@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
-"""The operators before ATen's in PyTorch, for tensors of the CPU: below autograd, so gradients are PyTorch's."""
+"""The operators before ATen's in PyTorch, for tensors of the CPU and of the other devices that the package was built for:
+below autograd, so gradients are PyTorch's."""
 import contextlib
 import warnings
 
@@ -34,6 +35,10 @@ def _schema_of(key):
         return None
 
 
+_KEEPING = {f"_scaled_dot_product_{kind}_attention" for kind in ("flash", "efficient", "cudnn", "fused")} | {
+    "_flash_attention_forward", "_efficient_attention_forward", "_cudnn_attention_forward"}
+
+
 def _obstacle(schema):
     """Why ATen's operator stays; None if ours may stand before it."""
     kinds = {p.type for p in schema.parameters}
@@ -46,6 +51,10 @@ def _obstacle(schema):
         return "this PyTorch has it with other parameters"
     if schema.name.startswith("as_strided"):
         return "ATen counts from the first element of the memory, ours from that of the tensor"
+    if schema.name in ("empty_like", "new_empty", "new_empty_strided"):
+        return "operators of ATen's resize what it gives, which memory of ours cannot be"
+    if schema.name in _KEEPING:
+        return "its gradient, which is ATen's, reads what ATen's keeps, in a layout of its own"
     if schema.name == "_to_copy":
         return "ATen has a kernel of its own where ours would stand"
     return _composed(schema.key)
@@ -65,22 +74,38 @@ def _tensors(values):
             yield from _tensors(value)
 
 
+_DEVICE_TYPES = ops._libraries.device_types()
+
+
 def _is_ours(tensor):
     """Whether its memory has the elements: not where PyTorch keeps that they are to be conjugated or negated."""
-    return (tensor.device.type == "cpu" and tensor.layout is torch.strided and
-            type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_conj() and not tensor.is_neg())
+    return (tensor.layout is torch.strided and type(tensor) in (torch.Tensor, torch.nn.Parameter) and
+            not tensor.is_conj() and not tensor.is_neg())
 
 
-# What says where a new tensor is to be, and that it is an ordinary one.
-_ORDINARY = {"layout": torch.strided, "device": torch.device("cpu"), "pin_memory": False}
+def _device_of(tensors):
+    """The device of all of them; None where they are not on one of ours, or ours do not take one."""
+    device = None
+    for tensor in tensors:
+        if not _is_ours(tensor) or (device is not None and tensor.device != device):
+            return None
+        device = tensor.device
+    return device if device is None or device.type in _DEVICE_TYPES else None
 
 
-def _taken_options(kwargs):
+# What says that a new tensor is an ordinary one.
+_ORDINARY = {"layout": torch.strided, "pin_memory": False}
+
+
+def _taken_options(kwargs, device):
     """The options that ours have, or None where they ask for another device or layout."""
     taken = {}
     for name, value in kwargs.items():
         if name in _ORDINARY:
             if value is not None and value != _ORDINARY[name]:
+                return None
+        elif name == "device":
+            if value is not None and (value.type != device.type or value.index not in (None, device.index)):
                 return None
         else:
             taken[name] = value
@@ -95,7 +120,7 @@ def _category(dtype):
 _WIDEST = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 
 
-def _as_tensors(values, places):
+def _as_tensors(values, places, device):
     """PyTorch gives numbers as Python's where the schema has tensors; here they are 0-dim tensors again. Their dtype is the
     widest, or PyTorch's for the result where the widest would decide it."""
     numbers = [k for k in places if k < len(values) and type(values[k]) in _WIDEST]
@@ -108,7 +133,9 @@ def _as_tensors(values, places):
         dtype = _WIDEST[type(values[k])]
         if tensors and _category(dtype) > highest:
             dtype = torch.result_type(tensors[0], values[k])
-        values[k] = torch.tensor(values[k], dtype=dtype)
+        # (torch.tensor of a device would wait for its copy.)
+        values[k] = (torch.tensor(values[k], dtype=dtype) if device.type == "cpu" else
+                     torch.full((), values[k], dtype=dtype, device=device))
     return values
 
 
@@ -123,11 +150,13 @@ class _Kernel:
         self.fallback, self.log, self.warned = fallback and key not in _own, log, False
 
     def __call__(self, keys, *args, **kwargs):
-        options = _taken_options(kwargs)
-        if options is None or not all(map(_is_ours, _tensors((*args, *options.values())))):
-            return self.leave(keys, args, kwargs, "tensors of another device, layout or class, or elements that are not in memory")
+        device = _device_of(_tensors((*args, *kwargs.values())))
+        options = None if device is None else _taken_options(kwargs, device)
+        if options is None:
+            return self.leave(keys, args, kwargs, "tensors of another device, layout or class, of several devices, or elements "
+                                                  "that are not in memory")
         try:
-            made = self.function(*_as_tensors(args, self.tensors), **options)
+            made = self.function(*_as_tensors(args, self.tensors, device), **options)
         except MemoryError:
             raise
         except Exception as problem:
@@ -149,6 +178,7 @@ class _Kernel:
     def leave(self, keys, args, kwargs, reason):
         if self.log is not None:
             self.log(self.name, args, reason)
+        args = _as_tensors(args, self.tensors, torch.device("cpu"))  # which are all that PyTorch takes here
         return self.theirs.redispatch(keys & _BEHIND, *args, **kwargs)
 
 
@@ -215,7 +245,7 @@ def enable(exclude=(), *, fallback=False, log=None):
 
     Names are "add", with all its overloads, or "add.Tensor". What an operator does not take (a dtype, an output to be
     resized) raises; with `fallback` it is ATen's, with a warning at the first time. Tensors of other devices and layouts, of
-    subclasses, and those that PyTorch has still to conjugate or negate are ATen's. `log(name, arguments, why)` is called of
+    several devices, of subclasses, and those that PyTorch has still to conjugate or negate are ATen's. `log(name, arguments, why)` is called of
     each call; `why` is None where ours ran. No other thread may be in a call of ATen's meanwhile.
     """
     _replace(None, tuple(exclude), fallback, log)
@@ -253,7 +283,7 @@ def left_out():
 
 def register_op(name, function=None):
     """The user's function(*arguments of the schema) for ATen's operator `name`, from the next enabling on; a decorator
-    without `function`. It gets tensors of the CPU, below autograd; what it raises is never left to ATen."""
+    without `function`. It gets tensors of one device of the package's, below autograd; what it raises is never left to ATen."""
     if function is None:
         return lambda f: register_op(name, f)
     key = _key_of(name)

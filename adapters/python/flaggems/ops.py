@@ -4,22 +4,23 @@
 
 Tensors are whatever has __dlpack__, and results come as what the first of them is. In-place operators
 (`add_`) and outputs (`out=`, or by the schema's names) write into the memory given, and give it back.
-A dtype is a string or one of NumPy's or PyTorch's; a generator is a seed.
+A dtype is a string or one of NumPy's or PyTorch's; a generator is a seed. A call runs on the device of its first tensor, or
+on that of `device=`: "cuda".
 """
 import pathlib
 
-from ._library import Library
+from ._library import Libraries
 
-_library = Library(*pathlib.Path(__file__).parent.glob("libflaggems_operators.*"), "flaggems.")
-schemas = _library.schemas
+_libraries = Libraries(pathlib.Path(__file__).parent)
+schemas = _libraries.schemas
 
 
 def __getattr__(name):
     try:
-        return globals().setdefault(name, _library[name])
+        return globals().setdefault(name, _libraries[name])
     except KeyError:
         raise AttributeError(f"flaggems has no operator {name!r}") from None
 
 
 def __dir__():
-    return sorted([*_library.names(), "schemas"])
+    return sorted([*_libraries.names(), "schemas"])

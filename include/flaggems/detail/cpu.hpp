@@ -58,7 +58,7 @@ inline bool request_tiles() noexcept {
 #endif
 }
 
-FLAGGEMS_COLD inline isa_level detect_isa() noexcept {
+FLAGGEMS_COLD_ONCE isa_level detect_isa() noexcept {
   if constexpr (FLAGGEMS_MODEL_ISA != 0) return isa_level::amx;
   u32 a = 0, b = 0, c = 0, d = 0;
   const auto has = [](u32 word, int bit) { return ((word >> bit) & 1u) != 0; };
@@ -108,7 +108,7 @@ inline atomic<int>& isa_slot() noexcept {
 
 namespace detail {
 
-FLAGGEMS_COLD inline text available_isa_levels() {
+FLAGGEMS_COLD_ONCE text available_isa_levels() {
   text list;
   for (int i = 0; i <= static_cast<int>(detected_isa()); ++i)
     list.append(i == 0 ? "" : ", ").append(to_string(static_cast<isa_level>(i)));
@@ -117,7 +117,7 @@ FLAGGEMS_COLD inline text available_isa_levels() {
 
 /// The level named by `text`. Raises invalid_argument for an unknown one, not_supported for one
 /// that the machine lacks; both list the machine's.
-FLAGGEMS_COLD inline isa_level parse_isa(std::string_view name, const char* op) {
+FLAGGEMS_COLD_ONCE isa_level parse_isa(std::string_view name, const char* op) {
   for (int i = 0; i < isa_level_count; ++i) {
     const isa_level level = static_cast<isa_level>(i);
     if (to_string(level) != name) continue;
@@ -129,7 +129,7 @@ FLAGGEMS_COLD inline isa_level parse_isa(std::string_view name, const char* op) 
   raise(errc::invalid_argument, op, "one of " + available_isa_levels(), name);
 }
 
-FLAGGEMS_COLD inline isa_level first_isa() {
+FLAGGEMS_COLD_ONCE isa_level first_isa() {
   const char* name = std::getenv("FLAGGEMS_ISA");
   const isa_level level =
       name != nullptr && *name != '\0' ? parse_isa(name, "FLAGGEMS_ISA") : detected_isa();
@@ -180,7 +180,7 @@ struct cache_sizes {
 
 namespace detail {
 
-FLAGGEMS_COLD inline cache_sizes read_caches() {
+FLAGGEMS_COLD_ONCE cache_sizes read_caches() {
   cache_sizes sizes;
 #ifdef _SC_LEVEL1_DCACHE_SIZE
   sizes.l1d = static_cast<i64>(sysconf(_SC_LEVEL1_DCACHE_SIZE));
@@ -221,7 +221,7 @@ FLAGGEMS_COLD inline cache_sizes read_caches() {
 namespace detail {
 
 /// The processor's own name; "unknown" if it has none.
-FLAGGEMS_COLD inline text processor_name() {
+FLAGGEMS_COLD_ONCE text processor_name() {
 #if FLAGGEMS_ARCH_X86
   u32 words[13] = {};
   u32* w = words;

@@ -77,9 +77,7 @@ inline constexpr i64 host_serial_threshold = 64 * 1024;
 
 /// The threads of the pool, which starts with the first call. Not inline, so that kernels do not
 /// compile its start.
-[[nodiscard]] FLAGGEMS_NOINLINE inline i64 host_threads() {
-  return host_thread_pool().num_threads();
-}
+[[nodiscard]] FLAGGEMS_NOINLINE_ONCE i64 host_threads() { return host_thread_pool().num_threads(); }
 
 /// The most workers of a launch with so much work in so many tiles.
 [[nodiscard]] inline i64 host_workers(i64 work, i64 tiles) {

@@ -16,7 +16,7 @@ namespace flaggems::detail {
 
 /// The processors that the control group (version 2 or 1) of this directory may use, rounded up; a
 /// large number without limit.
-[[nodiscard]] FLAGGEMS_COLD inline long quota_of(const char* directory) noexcept {
+[[nodiscard]] FLAGGEMS_COLD_ONCE long quota_of(const char* directory) noexcept {
   const auto read = [&](const char* name, long* first, long* second) {
     char path[256];
     const int length = std::snprintf(path, sizeof(path), "%s/%s", directory, name);
@@ -41,7 +41,7 @@ namespace flaggems::detail {
 }
 
 /// Processors that this process may use, by affinity and by its container.
-[[nodiscard]] FLAGGEMS_COLD inline int usable_processors() noexcept {
+[[nodiscard]] FLAGGEMS_COLD_ONCE int usable_processors() noexcept {
   long n = sysconf(_SC_NPROCESSORS_ONLN);
 #ifdef CPU_COUNT
   cpu_set_t set;
@@ -58,7 +58,7 @@ inline constexpr int max_pool_threads = 1024;
 
 /// FLAGGEMS_NUM_THREADS if set, else the usable processors. Raises invalid_argument if it is not a
 /// number in [1, 1024].
-[[nodiscard]] FLAGGEMS_COLD inline int default_num_threads() {
+[[nodiscard]] FLAGGEMS_COLD_ONCE int default_num_threads() {
   if (const char* said = std::getenv("FLAGGEMS_NUM_THREADS"); said != nullptr && *said != '\0') {
     char* end = nullptr;
     const long n = std::strtol(said, &end, 10);

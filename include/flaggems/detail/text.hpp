@@ -40,7 +40,7 @@ class fixed_text {
   }
   explicit fixed_text(bool) = delete;
 
-  FLAGGEMS_COLD fixed_text& append(std::string_view s) noexcept {
+  FLAGGEMS_COLD_ONCE fixed_text& append(std::string_view s) noexcept {
     if (is_cut_) return *this;
     const int room = capacity - size_;
     is_cut_ = s.size() > static_cast<std::size_t>(room);
@@ -92,7 +92,7 @@ class fixed_text {
   friend Stream& operator<<(Stream& s, const fixed_text& t) { return s << t.view(), s; }
 
  private:
-  void append_digits(unsigned long long n) noexcept {
+  FLAGGEMS_ONCE void append_digits(unsigned long long n) noexcept {
     char digits[20];
     int first = 20;
     do {

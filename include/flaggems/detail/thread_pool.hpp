@@ -181,7 +181,8 @@ class thread_pool {
     return nullptr;
   }
 
-  void fork_join(int wanted, work_function function, const void* context, bool concurrent) {
+  FLAGGEMS_ONCE void fork_join(int wanted, work_function function, const void* context,
+                               bool concurrent) {
     group* const found = find_group();
     if (found == nullptr) {
       function(context, 0, 1);
@@ -261,8 +262,8 @@ class thread_pool {
            slot.begun.compare_exchange_strong(last, ticket, memory_order::relaxed);
   }
 
-  FLAGGEMS_NOINLINE static void call(group& mine, int worker,
-                                     int count) noexcept(!FLAGGEMS_EXCEPTIONS) {
+  FLAGGEMS_NOINLINE_ONCE static void call(group& mine, int worker,
+                                          int count) noexcept(!FLAGGEMS_EXCEPTIONS) {
 #if FLAGGEMS_EXCEPTIONS
     try {  // the others use the context until they are done
       mine.function(mine.context, worker, count);
@@ -281,7 +282,7 @@ class thread_pool {
       futex_wake(slot.parked);
   }
 
-  void join(group& mine, worker_slot& slot, ticket_type ticket) noexcept {
+  FLAGGEMS_ONCE void join(group& mine, worker_slot& slot, ticket_type ticket) noexcept {
     const auto is_done = [&] { return slot.done.load(memory_order::acquire) == ticket; };
     if (is_done() || spin_until(patience(), is_done) || yield_until(yield_ns, is_done)) return;
     for (;;) {
@@ -293,7 +294,7 @@ class thread_pool {
   }
 
   // ---- the workers
-  void work(worker_slot& slot) noexcept {
+  FLAGGEMS_ONCE void work(worker_slot& slot) noexcept {
     inside() = true;
     ticket_type last = 0;
     int last_group = no_group;
@@ -321,8 +322,8 @@ class thread_pool {
     }
   }
 
-  FLAGGEMS_NOINLINE void do_part(group& mine, worker_slot& slot, ticket_type ticket, int worker,
-                                 int count) noexcept {
+  FLAGGEMS_NOINLINE_ONCE void do_part(group& mine, worker_slot& slot, ticket_type ticket,
+                                      int worker, int count) noexcept {
     call(mine, worker, count);
     slot.done.store(ticket, memory_order::seq_cst);
     if (mine.caller_waits.load(memory_order::seq_cst) != 0) {
@@ -334,8 +335,8 @@ class thread_pool {
   // Waits until the worker's group has another ticket, or the worker another group, and returns the
   // group. A group that releases workers first issues a ticket without them (`keep`), so a ticket
   // found in a new group either excludes this worker or is new.
-  int await(worker_slot& slot, long long patience, int& last_group,
-            ticket_type& last) const noexcept {
+  FLAGGEMS_ONCE int await(worker_slot& slot, long long patience, int& last_group,
+                          ticket_type& last) const noexcept {
     int number = no_group;
     ticket_type ticket = 0;
     const auto is_new = [&] {
@@ -361,7 +362,7 @@ class thread_pool {
 
   // ---- groups; `mine` is acquired
   // The number of threads of a run of the group, at most `wanted`.
-  int gather(group& mine, int wanted, bool& shared) {
+  FLAGGEMS_ONCE int gather(group& mine, int wanted, bool& shared) {
     const unsigned generation = fork_generation().load(memory_order::relaxed);
     if (generation_.load(memory_order::acquire) != generation) [[unlikely]]
       if (!renew(generation)) return 1;
@@ -396,7 +397,7 @@ class thread_pool {
   }
 
   // The group keeps its workers in [begin, end) and frees the others.
-  FLAGGEMS_NOINLINE void keep(group& mine, int begin, int end) noexcept {
+  FLAGGEMS_NOINLINE_ONCE void keep(group& mine, int begin, int end) noexcept {
     const int first = mine.first, last = mine.last;
     mine.first = first > begin ? first : begin;
     mine.last = last < end ? last : end;
@@ -408,7 +409,7 @@ class thread_pool {
   }
 
   // Adds a worker to the group if it is free.
-  FLAGGEMS_NOINLINE bool take(group& mine, int i) {
+  FLAGGEMS_NOINLINE_ONCE bool take(group& mine, int i) {
     if (i >= started_.load(memory_order::acquire) && !start(i + 1)) return false;
     worker_slot& slot = *slots_[i];
     int nobody = no_group;
@@ -423,7 +424,7 @@ class thread_pool {
 
   // Counts the active callers, periodically; returns the number of groups. A new concurrent caller
   // gets no group at once: an occasional one would hold threads that it does not use.
-  FLAGGEMS_COLD int look_around(group& mine, int index) noexcept {
+  FLAGGEMS_COLD_ONCE int look_around(group& mine, int index) noexcept {
     const long long now = monotonic_ns(), before = mine.used.load(memory_order::relaxed);
     mine.used.store(now, memory_order::relaxed);
     int groups = groups_in_use_.load();
@@ -457,7 +458,7 @@ class thread_pool {
 
   // ---- start and stop
   // In a child process: state of the parent's threads is abandoned as it is.
-  FLAGGEMS_COLD bool renew(unsigned generation) noexcept {
+  FLAGGEMS_COLD_ONCE bool renew(unsigned generation) noexcept {
     if (!acquire(starter_)) return false;
     const ownership own{starter_};
     if (generation_.load(memory_order::relaxed) == generation) return true;
@@ -476,7 +477,7 @@ class thread_pool {
   }
 
   // Starts so many threads; false while another caller is starting some, or if there are fewer.
-  FLAGGEMS_COLD bool start(int wanted) noexcept {
+  FLAGGEMS_COLD_ONCE bool start(int wanted) noexcept {
     const long long refused = refused_.load(memory_order::relaxed);
     if (refused != 0 && monotonic_ns() - refused < refused_ns) return false;
     if (!acquire(starter_)) return false;
@@ -508,13 +509,13 @@ class thread_pool {
                    started + 1, num_threads_.load(memory_order::relaxed), failure);
     return failure == 0;
   }
-  static void* entry(void* argument) {
+  FLAGGEMS_ONCE static void* entry(void* argument) {
     worker_slot* slot = static_cast<worker_slot*>(argument);
     slot->pool->work(*slot);
     return nullptr;
   }
 
-  void stop() noexcept {
+  FLAGGEMS_ONCE void stop() noexcept {
     if (generation_.load() != fork_generation().load()) return;
     const int started = started_.load();
     for (int i = 0; i < started; ++i) {

@@ -48,7 +48,7 @@ bool succeeds(F&& f) noexcept {
   return true;
 }
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_moved(const char* op) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_moved(const char* op) {
   raise(errc::invalid_argument, op, "one that was not moved from", "one that was");
 }
 

@@ -292,7 +292,7 @@ template <class T = void, stream_like S, tensor_like X>
 }
 
 namespace detail {
-[[noreturn]] FLAGGEMS_COLD inline void raise_count(const char* op, i64 count, const shape& sizes) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_count(const char* op, i64 count, const shape& sizes) {
   raise(errc::shape_mismatch, op,
         detail::text(sizes.numel()) + " values for sizes " + to_string(sizes), detail::text(count));
 }

@@ -26,7 +26,7 @@ using launch_hook = void (*)(const launch_event&);
 
 namespace detail {
 
-inline void log_launch(const launch_event& e) {
+FLAGGEMS_ONCE void log_launch(const launch_event& e) {
   const auto length = [](std::string_view s) { return static_cast<int>(s.size()); };
   std::fprintf(stderr, "flaggems: %.*s on %.*s: %.*s", length(e.op), e.op.data(), length(e.device),
                e.device.data(), length(e.kernel), e.kernel.data());
@@ -40,7 +40,7 @@ inline void log_launch(const launch_event& e) {
 
 // Parses FLAGGEMS_LOG, a comma-separated list; unknown words are reported on stderr. (Runs before
 // main, where errors cannot be caught.)
-inline launch_hook first_launch_hook() noexcept {
+FLAGGEMS_ONCE launch_hook first_launch_hook() noexcept {
   const char* set = std::getenv("FLAGGEMS_LOG");
   launch_hook hook = nullptr;
   for (std::string_view rest = set != nullptr ? set : ""; !rest.empty();) {
@@ -63,7 +63,7 @@ template <class Kernel>
   return __PRETTY_FUNCTION__;
 }
 /// Extracts the type's name from `named`. (Not a template, so that it is compiled once.)
-[[nodiscard]] inline std::string_view type_name(const char* named) noexcept {
+[[nodiscard]] FLAGGEMS_ONCE std::string_view type_name(const char* named) noexcept {
   std::string_view name = named;
   const std::size_t begin = name.find("Kernel = ");
   if (begin == name.npos) return name;
@@ -77,8 +77,8 @@ template <class Kernel>
   return type_name(named<Kernel>());
 }
 
-FLAGGEMS_COLD inline void report_to_hook(const char* named, const char* op, const char* device,
-                                         i64 tiles, const char* rejected) {
+FLAGGEMS_COLD_ONCE void report_to_hook(const char* named, const char* op, const char* device,
+                                       i64 tiles, const char* rejected) {
   launch_hook_slot({op, device, type_name(named), tiles,
                     rejected != nullptr ? std::string_view(rejected) : std::string_view()});
 }

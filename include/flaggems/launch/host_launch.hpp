@@ -99,7 +99,7 @@ struct host_entry {
 using host_share = void (*)(const void* context, int worker, int count, unsigned char* scratch);
 
 /// The calling thread's scratch memory, for each of `workers`.
-FLAGGEMS_NOINLINE inline unsigned char* some_scratch(const launch_config& config, int workers) {
+FLAGGEMS_NOINLINE_ONCE unsigned char* some_scratch(const launch_config& config, int workers) {
   i64 bytes = 0;
   unsigned char* const p = __builtin_mul_overflow(config.scratch, i64{workers}, &bytes)
                                ? nullptr
@@ -111,9 +111,9 @@ FLAGGEMS_NOINLINE inline unsigned char* some_scratch(const launch_config& config
 }
 /// Independent of the kernel, so compiled once. All workers' memory is allocated first: if that
 /// fails, nothing has been written.
-FLAGGEMS_NOINLINE inline void run_host_workers(const launch_config& wanted, int workers,
-                                               host_share share, const void* context,
-                                               bool concurrent) {
+FLAGGEMS_NOINLINE_ONCE void run_host_workers(const launch_config& wanted, int workers,
+                                             host_share share, const void* context,
+                                             bool concurrent) {
   (void)isa();  // may raise, which workers must not
   constexpr i64 page = 4096;
   launch_config config = wanted;

@@ -20,7 +20,7 @@ concept launches_on_current = requires(typename Device::stream_handle stream,
   Device::template launch_on<probe_kernel>(0, stream, config);
 };
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_launch_config(const launch_config& config) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_launch_config(const launch_config& config) {
   raise(errc::invalid_argument, config.op,
         "a launch of a cluster from 1 on, and of threads and scratch from 0 on",
         text("a cluster of ") + text(config.cluster) + ", " + text(config.threads) +

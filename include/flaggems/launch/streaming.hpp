@@ -15,7 +15,7 @@ namespace flaggems::detail {
 /// The bytes from which results of the host are streamed; 0 until computed.
 inline atomic<i64> stream_threshold{0};
 
-FLAGGEMS_COLD inline i64 first_stream_threshold() {
+FLAGGEMS_COLD_ONCE i64 first_stream_threshold() {
   const cache_sizes& sizes = caches();
   // Results larger than the last-level cache do not stay in it; a very large one is shared.
   constexpr i64 most = i64{64} << 20;

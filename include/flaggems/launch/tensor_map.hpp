@@ -31,8 +31,8 @@ concept encodes_tensor_maps = requires(tensor_map& map, int device) {
   Device::encode_tensor_map(map, device);
 };
 
-FLAGGEMS_COLD inline void require_map(bool holds, const char* op, const char* expected,
-                                      const text& got) {
+FLAGGEMS_COLD_ONCE void require_map(bool holds, const char* op, const char* expected,
+                                    const text& got) {
   if (!holds) raise(errc::invalid_argument, op, expected, got);
 }
 /// Raises for maps that no engine supports.

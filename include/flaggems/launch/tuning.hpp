@@ -95,7 +95,9 @@ template <class Device, execution Model>
 struct default_tuning<families::index, Device, Model> {
   static constexpr i64 access = 32;  ///< bytes that memory gives at least: a sector of NVIDIA's L2
   static constexpr i64 many_picks = 32;  ///< a thread's picks of a row; more need least_rows (H200)
-  static constexpr i64 least_rows = 128;  ///< rows: about a block a unit
+  static constexpr i64 least_rows = 128;           ///< rows: about a block a unit
+  static constexpr i64 line_bytes = i64{1} << 15;  ///< of a line that a block joins, at most
+  static constexpr i64 line_share = 8;  ///< times as many elements as are joined a line may have
 };
 template <class Device>
 struct default_tuning<families::index, Device, execution::vector_workers> {
@@ -112,9 +114,10 @@ struct default_tuning<families::reduce, Device, Model> {
   static constexpr i64 busy_threads = tuning<families::any, Device>::busy_threads;
   /// Blocks that are resident at once: results are cut into no more parts (H200: 4 a unit).
   static constexpr i64 resident_blocks = 4 * tuning<families::any, Device>::units;
-  static constexpr i64 vectors_per_thread = 16;   ///< of a row, before it has more threads (H200)
-  static constexpr i64 short_row_vectors = 16;    ///< of a row that a thread reads alone (H200)
-  static constexpr i64 columns_of_vectors = 16;   ///< vectors in a block's row: 256 bytes (H200)
+  static constexpr i64 vectors_per_thread = 16;  ///< of a row, before it has more threads (H200)
+  static constexpr i64 long_weight = 4;          ///< of vectors of a formula with many instructions
+  static constexpr i64 short_row_vectors = 16;   ///< of a row that a thread reads alone (H200)
+  static constexpr i64 columns_of_vectors = 16;  ///< vectors in a block's row: 256 bytes (H200)
   static constexpr i64 columns_of_elements = 32;  ///< the same where there are no vectors (H200)
 };
 template <class Device>
@@ -204,6 +207,14 @@ struct gemm_tile {
 struct gemm_fma_numbers {
   int row_groups, column_groups, stages, blocks, percent;
 };
+/// What decides whether sums are cut into parts, in hundreds of multiplications of a unit with the
+/// best tile.
+struct split_costs {
+  double launch;       ///< of the second launch, which adds parts up
+  double part;         ///< of a part of a result, stored and read
+  double alone;        ///< the share of a tile's speed that one of several blocks of a unit reaches
+  double gain = 0.95;  ///< the share of the time without parts below which they pay
+};
 /// A tile of products by warp groups (kernel/family/gemm/simt/warp_groups.hpp), which a device with
 /// those lists as tuning<families::gemm, Device>::warp_group_tiles. A round of all units takes
 /// m * n * (terms + begin) / rate, in units of time of no importance.
@@ -230,6 +241,9 @@ struct default_tuning<families::gemm, Device, Model> : detail::portable_gemm_tun
   static constexpr bool large_register_tiles = true;  ///< of 128 x 128 results, besides 64 x 64
   static constexpr i64 tile_group = 8;       ///< rows of tiles that pass over all columns together
   static constexpr i64 terms_of_part = 256;  ///< terms of a part of a sum, at least
+  /// Of matrix units for 8 and 16 bits, and of others (H100).
+  static constexpr split_costs split_of_small = {57e3, 0.065, 0.76},
+                               split_of_full = {6e3, 0.007, 0.6};
   /// Multiplications from which on operands are copied to rows of whole vectors.
   static constexpr f64 work_to_align = 1e7;
   static constexpr int align_threads = 256;     ///< threads a block of such a copy

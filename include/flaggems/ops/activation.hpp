@@ -172,7 +172,9 @@ template <stream_like S, tensor_operand X>
 template <stream_like S, tensor_like X, tensor_like Output, tensor_like Buffer>
 void log_sigmoid_forward(const S& stream, const X& x, Output&& output, Buffer&& buffer) {
   constexpr const char* op = "log_sigmoid_forward";
-  const auto from = as_view(x), to = as_view(output), rest = as_view(buffer);
+  const auto from = as_view(x);
+  const auto to = as_view(output);
+  const auto rest = as_view(buffer);
   check_same_sizes(op, from, to);
   check_same_sizes(op, from, rest);
   check_output(op, to, from);

@@ -46,21 +46,36 @@ struct roll_move {
   template <class S, class X, class Out>
   void run(const S& stream, const X& x, const Out& out) const {
     if (x.rank() == 0) return copy_into(name, stream, out, x);
-    if (dims.size() != 0) return along(stream, x, out, 0);
+    if (dims.size() != 0) {
+      if (!by_one_launch(stream, x, out)) along(stream, x, out, 0);
+      return;
+    }
     // All elements as one row; what is no such row becomes one first.
     const i64 n = x.numel(), zero = 0;
     const int_list first(&zero, 1);
     if (x.is_contiguous() && out.is_contiguous())
-      return roll_move{shifts, first, name}.along(stream, x.view({n}), out.view({n}), 0);
+      return roll_move{shifts, first, name}.run(stream, x.view({n}), out.view({n}));
     using T = typename Out::value_type;
     const auto own = copied<T>(name, stream, x);
     auto moved = empty<T>(stream, x.shape_of(), name);
-    roll_move{shifts, first, name}.along(stream, input_of(own).view({n}), moved.view().view({n}),
-                                         0);
+    roll_move{shifts, first, name}.run(stream, input_of(own).view({n}), moved.view().view({n}));
     copy_into(name, stream, out, input_of(moved));
   }
 
  private:
+  /// As padding by the other end: element 0 comes to `by` of each dimension.
+  template <class S, class X, class Out>
+  bool by_one_launch(const S& stream, const X& x, const Out& out) const {
+    i64 by[max_rank] = {};
+    for (int k = 0; k < dims.size(); ++k) {
+      const int d = normalize_dim(dims[k], x.rank(), name);
+      const i64 n = x.size(d);
+      if (n > 0) by[d] = (by[d] + shifts[k] % n + n) % n;
+    }
+    using T = typename Out::value_type;
+    return copy_padded<sizeof(T)>(name, stream, layout_of(out), layout_of(x), out.numel(), by,
+                                  pad_mode::circular);
+  }
   /// Dimension dims[k] in two parts, each rolled along the others. The shifts of a dimension that
   /// is named twice add up.
   template <class S, class X, class Out>
@@ -493,6 +508,44 @@ template <stream_like S, tensor_like X, detail::tensor_of_indices R>
   const auto index = detail::interleaved_indices(
       stream, one ? given.view({1}).expand({from.size(d)}) : given, output_size);
   return index_select(stream, from, d, index);
+}
+
+namespace detail {
+template <class S, class X>
+auto resized(const char* op, const S& stream, const X& x, const shape& sizes,
+             memory_format format) {
+  using T = value_t<const X&>;
+  same_device<S, X>();
+  const auto from = copied<T>(op, stream, as_view(x));
+  tensor<T, device_of<S>> out(ref(stream), sizes, strides_in(format, sizes, {}, op), op);
+  const i64 all = out.numel(), n = kernels::min_of(from.numel(), all);
+  // In the order of memory, as if x were resized in its place.
+  const auto to = out.view().as_strided({all}, {1});
+  copy_into(op, stream, to.narrow(0, 0, n), input_of(from).view({from.numel()}).narrow(0, 0, n));
+  if (n < all) fill(op, stream, to.narrow(0, n, all - n), 0);
+  return out;
+}
+}  // namespace detail
+
+/// The elements of x in row-major order as a new tensor of other sizes, in the order of its memory:
+/// the first ones, or all with zeros behind them. aten::resize(Tensor self, SymInt[] size, *,
+/// MemoryFormat? memory_format=None)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto resize(const S& stream, const X& x, const shape& size,
+                          memory_format format = memory_format::contiguous_format) {
+  return detail::resized("resize", stream, x, size, format);
+}
+/// resize to the sizes of another tensor. aten::resize_as(Tensor self, Tensor the_template, *,
+/// MemoryFormat? memory_format=None)
+template <stream_like S, tensor_like X, tensor_like Y>
+[[nodiscard]] auto resize_as(const S& stream, const X& x, const Y& the_template,
+                             memory_format format = memory_format::contiguous_format) {
+  return detail::resized("resize_as", stream, x, shape(as_view(the_template).sizes()), format);
+}
+/// resize in row-major order. aten::_resize_output(Tensor self, SymInt[] size, Device device)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto resize_output(const S& stream, const X& x, const shape& size) {
+  return detail::resized("resize_output", stream, x, size, memory_format::contiguous_format);
 }
 
 }  // namespace flaggems

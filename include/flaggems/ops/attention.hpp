@@ -9,7 +9,6 @@
 #include <flaggems/ops/plan/attention.hpp>
 #include <flaggems/tensor/optional.hpp>
 
-#include <algorithm>
 #include <optional>
 
 namespace flaggems {
@@ -107,9 +106,10 @@ struct attention_inputs {
                    const char* op = "scaled_dot_product_attention")
       : q(as_view(query)), k(as_view(key)), v(as_view(value)) {
     check_dropout(op, options);
-    const int rank = (std::max)({q.rank(), k.rank(), v.rank()});
+    const int rank = kernels::max_of(kernels::max_of(q.rank(), k.rank()), v.rank());
     const int heads = options.enable_gqa ? rank - 3 : -1;
-    if ((std::min)({q.rank(), k.rank(), v.rank()}) < (heads >= 0 ? 3 : 2)) return;
+    if (kernels::min_of(kernels::min_of(q.rank(), k.rank()), v.rank()) < (heads >= 0 ? 3 : 2))
+      return;
     bool same = q.rank() == rank && k.rank() == rank && v.rank() == rank;
     shape batch;
     for (int d = 0; d < rank - 2; ++d) {

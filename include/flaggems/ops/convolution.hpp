@@ -198,6 +198,14 @@ void convolve_by_summands(const char* op, const S& stream, const conv_plan& plan
   }
 }
 
+/// So many images of a batch at once that their windows, of `image` bytes each, take some tens of
+/// MiB.
+inline i64 images_at_once(i64 batch, i64 image) {
+  constexpr i64 bytes = i64{1} << 26;  // limit
+  const i64 several = image >= bytes ? 1 : image == 0 ? batch : bytes / image;
+  return several < batch ? several : batch;
+}
+
 /// The same as products of matrices: weight [G, F, channels * window] and the copied windows.
 template <class S, class T, class D, class Bias>
 void convolve_by_products(const char* op, const S& stream, const conv_plan& plan,
@@ -221,11 +229,8 @@ void convolve_by_products(const char* op, const S& stream, const conv_plan& plan
   };
   if (plan.dims == 1 && plan.at[0].kernel == 1)  // each window is an element
     return run(plan.windows(x).squeeze(2).unflatten(1, {plan.groups, plan.channels}), out);
-  // So many images at once that their windows take some tens of MiB.
-  constexpr i64 bytes = i64{1} << 26;  // limit
-  const i64 image = plan.groups * depth * places * static_cast<i64>(sizeof(T));
-  const i64 several = image >= bytes ? 1 : image == 0 ? plan.batch : bytes / image;
-  const i64 most = several < plan.batch ? several : plan.batch;
+  const i64 most =
+      images_at_once(plan.batch, plan.groups * depth * places * static_cast<i64>(sizeof(T)));
   auto copied = empty<T>(stream, {most, plan.groups, depth, places}, op);
   for (i64 begin = 0; begin < plan.batch; begin += most) {
     const i64 n = plan.batch - begin < most ? plan.batch - begin : most;

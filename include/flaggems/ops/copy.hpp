@@ -9,8 +9,8 @@ namespace flaggems {
 
 namespace detail {
 
-FLAGGEMS_NOINLINE inline void check_copy(const char* op, const memory_layout& out,
-                                         const memory_layout& x) {
+FLAGGEMS_NOINLINE_ONCE void check_copy(const char* op, const memory_layout& out,
+                                       const memory_layout& x) {
   if (!same_sizes(x.sizes, out.sizes) &&
       broadcast_shapes(shape(x.sizes), shape(out.sizes), op) != shape(out.sizes)) [[unlikely]]
     raise_output_sizes(op, x.sizes, out.sizes);

@@ -7,6 +7,7 @@
 
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/random.hpp>
 
 namespace flaggems {
@@ -37,7 +38,7 @@ struct alpha_kind {
   template <class X, class M>
   auto operator()(const X& x, const M& mask, f64 p) const {
     constexpr f64 alpha = 1.7580993408473766;
-    const f64 scale = p < 1 ? 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p)) : 0;
+    const f64 scale = p < 1 ? 1 / __builtin_sqrt((alpha * alpha * p + 1) * (1 - p)) : 0;
     const f64 step = alpha * scale;
     return add(add(mul(x, mul(mask, scale)), mul(mask, step)), step * (p - 1));
   }
@@ -186,6 +187,19 @@ template <stream_like S, tensor_like X, tensor_like Noise>
   auto out = detail::empty_in_order<value_t<const X&>>(stream, x, "rrelu_with_noise");
   rrelu_with_noise(stream, x, noise, lower, upper, training, generator, out);
   return out;
+}
+/// The same with a new tensor of the noise, which outside training is a copy of what is given.
+/// aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar
+/// upper=0.3333333333333333, bool training=False, Generator? generator=None) -> (Tensor, Tensor
+/// noise_out)
+template <stream_like S, tensor_like X, tensor_like Noise>
+[[nodiscard]] auto rrelu_with_noise_functional(const S& stream, const X& x, const Noise& noise,
+                                               f64 lower, f64 upper, bool training,
+                                               philox_generator& generator) {
+  auto drawn =
+      detail::copied<value_t<const Noise&>>("rrelu_with_noise_functional", stream, as_view(noise));
+  auto out = rrelu_with_noise(stream, x, drawn, lower, upper, training, generator);
+  return std::pair(std::move(out), std::move(drawn));
 }
 /// The same without memory for the noise. aten::rrelu(Tensor self, Scalar lower=0.125, Scalar
 /// upper=0.3333333333333333, bool training=False, Generator? generator=None)

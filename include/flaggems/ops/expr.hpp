@@ -259,23 +259,23 @@ struct collect_layouts {
   void position() { *next++ = {}; }  // elements of 0 bytes
 };
 /// The sizes that tensors broadcast to.
-FLAGGEMS_NOINLINE inline shape broadcast_of(const char* op, layout_list leaves) {
+FLAGGEMS_NOINLINE_ONCE shape broadcast_of(const char* op, layout_list leaves) {
   broadcast_sizes all{{}, op};
   for (const memory_layout& leaf : leaves)
     if (!is_position(leaf)) all.add(leaf.sizes);
   return all.sizes;
 }
 /// Raises the error for tensors that do not all broadcast to an output of these sizes.
-[[noreturn]] FLAGGEMS_COLD inline void raise_broadcast(const char* op, layout_list leaves,
-                                                       int_list sizes) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_broadcast(const char* op, layout_list leaves,
+                                                     int_list sizes) {
   const shape all = broadcast_of(op, leaves);
   static_cast<void>(broadcast_shapes(all, shape(sizes), op));
   raise_output_sizes(op, all, sizes);
 }
 
 /// Checks an assignment of any operands and gives its iteration space, the output first.
-FLAGGEMS_NOINLINE inline iteration plan_assignment(const char* op, const memory_layout& out,
-                                                   layout_list leaves) {
+FLAGGEMS_NOINLINE_ONCE iteration plan_assignment(const char* op, const memory_layout& out,
+                                                 layout_list leaves) {
   for (const memory_layout& leaf : leaves)
     if (!is_position(leaf) && !broadcasts_to(leaf.sizes, out.sizes)) [[unlikely]]
       raise_broadcast(op, leaves, out.sizes);

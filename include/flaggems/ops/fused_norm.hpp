@@ -16,8 +16,9 @@
 
 namespace flaggems {
 namespace operators {
+struct skip_layer_norm;
 struct act_quant;
-}
+}  // namespace operators
 
 /// What scales of act_quant are rounded to: nothing, or powers of two.
 enum class scale_format { none, ue8m0 };
@@ -37,34 +38,79 @@ void check_not_written(const char* op, const Out& out, const X& x) {
                                    typename Out::device_type>(x))
     check_no_overlap(op, placed_layout(layout_of(out)), layout_of(*v));
 }
+/// a + b in C, for a result in `out`. Raises unless all three have the same sizes and out shares no
+/// memory.
+template <class C, class S, class A, class B, class Out>
+auto summed(const char* op, const S& stream, const A& a, const B& b, const Out& out) {
+  using T = typename A::value_type;
+  static_assert(
+      std::is_same_v<T, typename B::value_type> && std::is_same_v<T, typename Out::value_type>,
+      "flaggems: the inputs of a sum and the output have one dtype");
+  check_same_sizes(op, a, b);
+  check_same_sizes(op, a, out);
+  check_output(op, out, a, b);
+  auto sum = empty<C>(stream, a.shape_of(), op);
+  assign_node(op, stream, sum.view(), add(cast<C>(a), cast<C>(b)).node);
+  return sum;
+}
 }  // namespace detail
 
-/// out = layer_norm of x + residual, whose sum is not rounded in between.
+namespace detail {
+template <class S, class X, class R, class W, class B, class Out>
+void skip_layer_norm_into(const S& stream, const X& x, const R& residual,
+                          const shape& normalized_shape, const W& weight, const B& bias,
+                          const Out& out, double eps) {
+  constexpr const char* op = "skip_layer_norm";
+  using D = device_of<S>;
+  using T = typename X::value_type;
+  using BiasType = typename optional_element<B, T>::type;
+  using WeightType = typename optional_element<W, BiasType>::type;
+  static_assert(std::is_same_v<WeightType, typename optional_element<B, WeightType>::type>,
+                "flaggems: layer_norm takes a weight and a bias of the same dtype");
+  const auto w = optional_view<WeightType, D>(weight);
+  const auto b = optional_view<WeightType, D>(bias);
+  check_same_sizes(op, x, residual);
+  check_normalized(op, x, normalized_shape);
+  const bool dense = check_same_shape(op, out, x), also = check_same_shape(op, out, residual);
+  const placed_layout written = layout_of(out);
+  check_weight(op, "weight", w, normalized_shape, written);
+  check_weight(op, "bias", b, normalized_shape, written);
+  norm_plan plan(x.sizes(), normalized_shape.rank(), dense && also && is_dense(w) && is_dense(b));
+  plan.add(x);
+  plan.add(residual);
+  plan.add(out);
+  plan.add_inner(w);
+  plan.add_inner(b);
+  if (plan.empty() || replaced<operators::skip_layer_norm>(op, stream, x, residual,
+                                                           normalized_shape, w, b, out, eps))
+    return;
+  using C = norm_compute<T, WeightType>;
+  const kernels::norm_space space = plan.space();
+  auto target = plan.target(2, out);
+  target.streamed = streams_rows<D>(x, out);
+  launch_rows(stream, norm_launch(op, space, 3), space,
+              row_operands_of(inputs(plan.arg(0, x), plan.arg(1, residual)), outputs(target),
+                              inputs(plan.arg(3, w), plan.arg(4, b))),
+              kernels::skip_layer_norm_program<C>{static_cast<C>(eps)});
+}
+}  // namespace detail
+
+/// out = layer_norm of x + residual, whose sum is not rounded in between; one pass.
 ///
-/// residual has x's sizes and dtype; otherwise as layer_norm. flag_gems::skip_layer_norm(Tensor x,
-/// Tensor residual, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float
-/// eps=1e-05)
+/// residual has x's sizes and dtype; `out` may be either. Otherwise as layer_norm.
+/// flag_gems::skip_layer_norm(Tensor x, Tensor residual, int[] normalized_shape, Tensor?
+/// weight=None, Tensor? bias=None, float eps=1e-05)
 template <stream_like S, tensor_like X, tensor_like R, optional_tensor W, optional_tensor B,
           tensor_like Out>
 void skip_layer_norm(const S& stream, const X& x, const R& residual, const shape& normalized_shape,
                      const W& weight, const B& bias, Out&& out, double eps = 1e-5) {
-  constexpr const char* op = "skip_layer_norm";
   using T = value_t<const X&>;
-  using C = detail::arithmetic_t<T>;
   same_device<S, X, R, W, B, Out>();
   static_assert(std::is_same_v<T, value_t<const R&>> && std::is_same_v<T, value_t<Out>>,
                 "flaggems: the residual and the output have the dtype of the input");
-  const auto a = as_view(x);
-  const auto b = as_view(residual);
-  const auto to = as_view(out);
-  check_same_sizes(op, a, b);
-  check_same_sizes(op, a, to);
-  check_output(op, to, a, b);
-  detail::check_not_written(op, to, weight);
-  detail::check_not_written(op, to, bias);
-  auto sum = empty<C>(stream, a.shape_of(), op);
-  detail::assign_node(op, stream, sum.view(), add(cast<C>(a), cast<C>(b)).node);
-  layer_norm(stream, sum, normalized_shape, weight, bias, to, eps);
+  if constexpr (detail::check_norm_types<Out, X, W, B>())
+    detail::skip_layer_norm_into(stream, as_view(x), as_view(residual), normalized_shape, weight,
+                                 bias, as_view(out), eps);
 }
 template <stream_like S, tensor_like X, tensor_like R, optional_tensor W = std::nullopt_t,
           optional_tensor B = std::nullopt_t>
@@ -74,6 +120,51 @@ template <stream_like S, tensor_like X, tensor_like R, optional_tensor W = std::
   auto out = empty_like(stream, x, "skip_layer_norm");
   skip_layer_norm(stream, x, residual, normalized_shape, weight, bias, out, eps);
   return out;
+}
+
+/// out = rms_norm of x1 + x2, whose sum is not rounded in between.
+///
+/// x2 has x1's sizes and dtype; otherwise as rms_norm. flag_gems::add_rms_norm(Tensor x1, Tensor
+/// x2, int[] normalized_shape, Tensor? weight, float eps=1e-05)
+template <stream_like S, tensor_like X, tensor_like Y, optional_tensor W, tensor_like Out>
+void add_rms_norm(const S& stream, const X& x1, const Y& x2, const shape& normalized_shape,
+                  const W& weight, Out&& out, double eps = 1e-5) {
+  constexpr const char* op = "add_rms_norm";
+  using C = detail::arithmetic_t<value_t<const X&>>;
+  same_device<S, X, Y, W, Out>();
+  const auto sum = detail::summed<C>(op, stream, as_view(x1), as_view(x2), as_view(out));
+  detail::check_not_written(op, as_view(out), weight);
+  rms_norm(stream, sum, normalized_shape, weight, as_view(out), eps);
+}
+template <stream_like S, tensor_like X, tensor_like Y, optional_tensor W = std::nullopt_t>
+[[nodiscard]] auto add_rms_norm(const S& stream, const X& x1, const Y& x2,
+                                const shape& normalized_shape, const W& weight = std::nullopt,
+                                double eps = 1e-5) {
+  auto out = empty_like(stream, x1, "add_rms_norm");
+  add_rms_norm(stream, x1, x2, normalized_shape, weight, out, eps);
+  return out;
+}
+
+/// rms_norm over the dimensions of weight. flag_gems::rmsnorm(Tensor input, Tensor weight, float
+/// eps)
+template <stream_like S, tensor_like X, tensor_like W, tensor_like Out>
+void rmsnorm(const S& stream, const X& input, const W& weight, Out&& out, double eps) {
+  rms_norm(stream, input, as_view(weight).shape_of(), weight, out, eps);
+}
+template <stream_like S, tensor_like X, tensor_like W>
+[[nodiscard]] auto rmsnorm(const S& stream, const X& input, const W& weight, double eps) {
+  return rms_norm(stream, input, as_view(weight).shape_of(), weight, eps);
+}
+
+/// rms_norm of q and of kv over their last dimensions, each with its weight, in new tensors.
+/// flag_gems::fused_q_kv_rmsnorm(Tensor qr, Tensor kv, Tensor q_weight, Tensor kv_weight, float
+/// eps)
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like QW, tensor_like KW>
+[[nodiscard]] auto fused_q_kv_rmsnorm(const S& stream, const Q& qr, const K& kv, const QW& q_weight,
+                                      const KW& kv_weight, double eps) {
+  detail::check_normalized("fused_q_kv_rmsnorm", as_view(kv), as_view(kv_weight).shape_of());
+  auto q = rmsnorm(stream, qr, q_weight, eps);
+  return std::pair(std::move(q), rmsnorm(stream, kv, kv_weight, eps));
 }
 
 /// out = rms_norm of input over its last dimension, with 1 + weight as the weight.

@@ -20,7 +20,7 @@ namespace detail {
 
 /// Raises shape_mismatch unless an index has x's dimensions and, but in dimension d, no more
 /// elements along each.
-FLAGGEMS_NOINLINE inline void check_along(const char* op, int_list index, int_list x, int d) {
+FLAGGEMS_NOINLINE_ONCE void check_along(const char* op, int_list index, int_list x, int d) {
   bool fits = index.size() == x.size();
   for (int k = 0; fits && k < index.size(); ++k) fits = k == d || index[k] <= x[k];
   if (!fits) [[unlikely]]

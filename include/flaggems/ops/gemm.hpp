@@ -221,7 +221,7 @@ auto linear_weight(const X& x, const W& w) {
 }
 
 /// A vector in the output's position may have been meant as the bias.
-FLAGGEMS_NOINLINE inline void check_linear_sizes(int_list got, const shape& expected) {
+FLAGGEMS_NOINLINE_ONCE void check_linear_sizes(int_list got, const shape& expected) {
   if (same_sizes(got, expected)) return;
   const int rank = expected.rank();
   const bool may_be_bias = got.size() == 1 && rank > 1 && got[0] == expected[rank - 1];

@@ -54,6 +54,18 @@ template <stream_like S, tensor_like G, tensor_like X, tensor_like Index>
                            [](const auto&... a) { detail::scatter_into(a...); });
 }
 
+/// The gradient of cummax and cummin: zeros of input's sizes, with the elements of grad added along
+/// `dim` at the places of what they were the gradient of, in a new tensor of grad's dtype. Raises
+/// as scatter_add. aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like Index>
+[[nodiscard]] auto cummaxmin_backward(const S& stream, const G& grad, const X& input,
+                                      const Index& indices, i64 dim) {
+  same_device<S, G, X>();
+  return detail::spread_at("cummaxmin_backward", stream, grad, shape(as_view(input).sizes()), dim,
+                           indices, kernels::joining::sum,
+                           [](const auto&... a) { detail::scatter_into(a...); });
+}
+
 /// The gradient of reductions that choose an element: zeros of `sizes`, but grad along `dim` at
 /// indices, in a new tensor of grad's dtype. grad and indices have the size 1 along it if keepdim,
 /// else lack it. Raises as scatter. aten::value_selecting_reduction_backward(Tensor grad, int dim,

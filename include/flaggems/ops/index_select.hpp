@@ -28,8 +28,8 @@ shape lookup_shape(const char* op, const X& x, int d, const Index& index) {
 }
 
 /// Whether the output has those sizes.
-FLAGGEMS_NOINLINE inline bool has_lookup_sizes(const memory_layout& out, const memory_layout& x,
-                                               int d, const memory_layout& index) {
+FLAGGEMS_NOINLINE_ONCE bool has_lookup_sizes(const memory_layout& out, const memory_layout& x,
+                                             int d, const memory_layout& index) {
   const int rank = index.sizes.size(), more = rank - 1;
   bool same = out.sizes.size() == x.sizes.size() + more;
   for (int i = 0; same && i < x.sizes.size(); ++i)

@@ -13,6 +13,28 @@
 
 namespace flaggems {
 
+namespace detail {
+/// Raises unless weights, indices and places [tokens, k] can be written for choices among
+/// gating [tokens, experts].
+template <class Gating, class Weights, class Indices, class Places>
+void check_choices(const char* op, const Gating& gating, const Weights& weights,
+                   const Indices& indices, const Places& places) {
+  if (gating.rank() != 2 || weights.rank() != 2 || weights.size(0) != gating.size(0) ||
+      weights.size(1) > gating.size(1)) [[unlikely]]
+    raise_shapes(op, "[tokens, experts] and outputs of at most as many experts", gating.shape_of(),
+                 weights.shape_of());
+  check_output_sizes(op, weights.shape_of(), indices);
+  check_output_sizes(op, weights.shape_of(), places);
+  check_writable(op, weights);
+  check_writable(op, indices);
+  check_writable(op, places);
+  const placed_layout first(layout_of(weights)), second(layout_of(indices));
+  check_no_overlap(op, first, layout_of(indices));
+  check_no_overlap(op, first, layout_of(places));
+  check_no_overlap(op, second, layout_of(places));
+}
+}  // namespace detail
+
 /// The k experts with the greatest shares of softmax(gating_output), of each token: their shares,
 /// best first, and indices; and token_expert_indices[t, i] = i tokens + t, where a copy of token t
 /// for its expert i lies. With `renormalize` the shares of a token add up to 1.
@@ -39,19 +61,7 @@ void topk_softmax(const S& stream, Weights&& topk_weights, Indices&& topk_indice
   const auto weights = as_view(topk_weights);
   const auto indices = as_view(topk_indices);
   const auto places = as_view(token_expert_indices);
-  if (gating.rank() != 2 || weights.rank() != 2 || weights.size(0) != gating.size(0) ||
-      weights.size(1) > gating.size(1)) [[unlikely]]
-    detail::raise_shapes(op, "[tokens, experts] and outputs of at most as many experts",
-                         gating.shape_of(), weights.shape_of());
-  detail::check_output_sizes(op, weights.shape_of(), indices);
-  detail::check_output_sizes(op, weights.shape_of(), places);
-  detail::check_writable(op, weights);
-  detail::check_writable(op, indices);
-  detail::check_writable(op, places);
-  const detail::placed_layout first(detail::layout_of(weights)), second(detail::layout_of(indices));
-  detail::check_no_overlap(op, first, detail::layout_of(indices));
-  detail::check_no_overlap(op, first, detail::layout_of(places));
-  detail::check_no_overlap(op, second, detail::layout_of(places));
+  detail::check_choices(op, gating, weights, indices, places);
   if constexpr (right) {
     if (weights.empty()) return;
     const auto best = topk(stream, softmax<C>(stream, gating, 1), weights.size(1), 1);

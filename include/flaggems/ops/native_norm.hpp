@@ -401,4 +401,58 @@ template <stream_like S, tensor_like G, tensor_like X, tensor_like R, optional_t
   return fused_rms_norm_backward(stream, dy, x, normalized_shape, inv_rms, weight);
 }
 
+namespace detail {
+/// f(weight), or f(1 + weight), in what norms of it compute in.
+template <class S, class W, class F>
+auto with_gamma(const char* op, const S& stream, const W& weight, bool zero_centered, const F& f) {
+  using C = norm_compute<value_t<const W&>>;
+  if (!zero_centered) return f(as_view(weight));
+  auto sum = empty<C>(stream, as_view(weight).shape_of(), op);
+  assign(stream, sum, cast<C>(as_view(weight)) + C(1), op);
+  return f(std::as_const(sum).view());
+}
+}  // namespace detail
+
+/// rms_norm over the last dimension and its rstd, as Transformer Engine has them: the weight counts
+/// from 1 if it is zero-centered.
+///
+/// Shapes: input, out [..., H]; weight [H]; rsigma [...], in f32 (f64 if the input is). Raises as
+/// rms_norm. flag_gems::te_rmsnorm_fwd(Tensor input, Tensor weight, float eps, bool
+/// zero_centered_gamma=False) -> (Tensor, Tensor)
+template <stream_like S, tensor_like X, tensor_like W>
+[[nodiscard]] auto te_rmsnorm_fwd(const S& stream, const X& input, const W& weight, double eps,
+                                  bool zero_centered_gamma = false) {
+  constexpr const char* op = "te_rmsnorm_fwd";
+  using T = value_t<const X&>;
+  const shape normalized = as_view(weight).shape_of();
+  shape rows = detail::kept_shape(op, as_view(input), normalized);
+  if (normalized.rank() != 1) [[unlikely]]
+    detail::raise_sizes(op, "a weight of one dimension", normalized);
+  rows.erase(rows.rank() - 1);
+  norm_and_rstd<T, detail::saved_type<T>, device_of<S>> r{
+      empty<T>(stream, as_view(input).sizes(), op), empty<detail::saved_type<T>>(stream, rows, op)};
+  detail::with_gamma(op, stream, weight, zero_centered_gamma, [&](const auto& w) {
+    fused_rms_norm(stream, input, normalized, w, r.out, r.rstd.view().unsqueeze(-1), eps);
+  });
+  return r;
+}
+/// The gradients of te_rmsnorm_fwd, in new tensors of the dtypes of x and gamma. Raises as
+/// fused_rms_norm_backward. flag_gems::te_rmsnorm_bwd(Tensor dz, Tensor x, Tensor rsigma, Tensor
+/// gamma, bool zero_centered_gamma=False) -> (Tensor, Tensor)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like R, tensor_like W>
+[[nodiscard]] auto te_rmsnorm_bwd(const S& stream, const G& dz, const X& x, const R& rsigma,
+                                  const W& gamma, bool zero_centered_gamma = false) {
+  constexpr const char* op = "te_rmsnorm_bwd";
+  using T = value_t<const X&>;
+  const shape normalized = as_view(gamma).shape_of();
+  rms_norm_gradients<T, value_t<const W&>, device_of<S>> r;
+  r.input.emplace(empty<T>(stream, as_view(x).sizes(), op));
+  r.weight.emplace(empty<value_t<const W&>>(stream, normalized, op));
+  detail::with_gamma(op, stream, gamma, zero_centered_gamma, [&](const auto& w) {
+    fused_rms_norm_backward(stream, dz, x, normalized, as_view(rsigma).unsqueeze(-1), w, r.input,
+                            r.weight);
+  });
+  return r;
+}
+
 }  // namespace flaggems

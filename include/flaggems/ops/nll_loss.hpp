@@ -231,20 +231,39 @@ FLAGGEMS_NLL_BACKWARD(nll_loss_backward, 1)
 FLAGGEMS_NLL_BACKWARD(nll_loss2d_backward, 2)
 #undef FLAGGEMS_NLL_BACKWARD
 
+namespace detail {
+template <class S, class X, class Target, class W>
+auto nll_of_any_rank(const char* op, const S& stream, const X& x, const Target& target,
+                     const W& weight, loss_reduction reduced, i64 ignore_index) {
+  using T = value_t<const X&>;
+  same_device<S, X, Target, W>();
+  const auto call = nll_of(op, stream, x, target, weight, reduced, ignore_index, 0);
+  std::pair r(empty<T>(stream, call.how == reduction::none ? call.losses : shape(), op),
+              empty<T>(stream, {}, op));
+  call.forward(r.first.view(), r.second.view());
+  return r;
+}
+}  // namespace detail
+
+/// nll_loss_forward of x [C] or [N, C, ...] of any rank: its output and the sum of the weights.
+/// flag_gems::nll_loss_nd_forward(Tensor self, Tensor target, Tensor? weight=None, int
+/// reduction=Mean, int ignore_index=-100)
+template <stream_like S, tensor_like X, tensor_like Target, optional_tensor W = std::nullopt_t>
+[[nodiscard]] auto nll_loss_nd_forward(const S& stream, const X& x, const Target& target,
+                                       const W& weight = std::nullopt,
+                                       loss_reduction reduced = reduction::mean,
+                                       i64 ignore_index = -100) {
+  return detail::nll_of_any_rank("nll_loss_nd_forward", stream, x, target, weight, reduced,
+                                 ignore_index);
+}
 /// nll_loss_forward's output of x [C] or [N, C, ...] of any rank. aten::nll_loss_nd(Tensor self,
 /// Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100)
 template <stream_like S, tensor_like X, tensor_like Target, optional_tensor W = std::nullopt_t>
 [[nodiscard]] auto nll_loss_nd(const S& stream, const X& x, const Target& target,
                                const W& weight = std::nullopt,
                                loss_reduction reduced = reduction::mean, i64 ignore_index = -100) {
-  using T = value_t<const X&>;
-  same_device<S, X, Target, W>();
-  const auto call =
-      detail::nll_of("nll_loss_nd", stream, x, target, weight, reduced, ignore_index, 0);
-  auto out = empty<T>(stream, call.how == reduction::none ? call.losses : shape(), "nll_loss_nd");
-  auto total = empty<T>(stream, {}, "nll_loss_nd");
-  call.forward(out.view(), total.view());
-  return out;
+  return detail::nll_of_any_rank("nll_loss_nd", stream, x, target, weight, reduced, ignore_index)
+      .first;
 }
 
 /// The gradient of nll_loss_nd in a new tensor; total_weight is computed where it is not given.

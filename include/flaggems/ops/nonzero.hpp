@@ -12,6 +12,7 @@
 #include <flaggems/ops/scan.hpp>
 
 #include <optional>
+#include <vector>
 
 namespace flaggems {
 namespace operators {
@@ -109,6 +110,19 @@ template <stream_like S, tensor_like X>
   const auto indices = detail::nonzero_indices(op, stream, v);
   auto out = empty<i64>(stream, {indices.numel(), v.rank()}, op);
   if (!out.empty()) detail::put_coordinates(op, stream, indices.view(), v.shape_of(), out.view());
+  return out;
+}
+/// The columns of nonzero, one new tensor for each dimension; of a number, as of one element.
+/// aten::nonzero_numpy(Tensor self)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto nonzero_numpy(const S& stream, const X& x) {
+  constexpr const char* op = "nonzero_numpy";
+  same_device<S, X>();
+  const tensor_view<const value_t<const X&>, device_of<S>> v(as_view(x));
+  const auto all = nonzero(stream, v.rank() == 0 ? v.unsqueeze(0) : v);
+  std::vector<tensor<i64, device_of<S>>> out;
+  for (i64 d = 0; d < all.size(1); ++d)
+    out.push_back(detail::copied<i64>(op, stream, all.view().select(1, d)));
   return out;
 }
 /// The first `size` rows of nonzero; where there are fewer, the others are `fill_value`.

@@ -14,10 +14,6 @@
 
 namespace flaggems {
 
-/// What the elements around the input are: a number, the input mirrored at its edge, its edge, or
-/// its other end.
-enum class pad_mode { constant, reflect, replicate, circular };
-
 /// The mode of ATen's name. Raises invalid_argument for others.
 inline pad_mode spelled(std::string_view text, std::type_identity<pad_mode>) {
   if (text == "constant") return pad_mode::constant;
@@ -98,6 +94,7 @@ struct pad_move {
       from = from.narrow(d, cut(low[d]), x.size(d) - cut(low[d]) - cut(high[d]));
       middle = middle.narrow(d, low[d] > 0 ? low[d] : 0, from.size(d));
     }
+    if (by_one_launch(stream, from, out, low)) return;
     if (mode == pad_mode::constant && from.numel() != out.numel()) fill(name, stream, out, value);
     if (!from.empty()) copy_into(name, stream, middle, from);
     if (mode == pad_mode::constant) return;
@@ -125,6 +122,24 @@ struct pad_move {
     shape wide(band.sizes());
     wide[d] = count;
     return band.narrow(d, in_front ? first : first + n - 1, 1).expand(wide);
+  }
+  /// `from` is what is left of the input, and begins at low[d] of the output, or 0.
+  template <class S, class T, class From, class D>
+  bool by_one_launch(const S& stream, const tensor_view<From, D>& from,
+                     const tensor_view<T, D>& out, const i64 (&low)[max_rank]) const {
+    if constexpr (sizeof(T) <= 8) {
+      if (from.empty() || from.numel() == out.numel()) return false;
+      const auto number_given = scalar_of(value);
+      check_range<T>(name, number_given);
+      const T outside = kernels::number_cast<T>(number_given);
+      i64 begin[max_rank];
+      for (int d = 0; d < out.rank(); ++d) begin[d] = low[d] > 0 ? low[d] : 0;
+      return copy_padded<sizeof(T)>(name, stream, layout_of(out), layout_of(from), out.numel(),
+                                    begin, mode,
+                                    kernels::bit_cast<kernels::uint_of_size<sizeof(T)>>(outside));
+    } else {
+      return false;
+    }
   }
   template <class S, class T, class D>
   void put(const S& stream, const tensor_view<T, D>& to, const tensor_view<T, D>& from) const {

@@ -327,4 +327,29 @@ FLAGGEMS_MAX_POOL_BACKWARD(max_pool2d_with_indices_backward, 2)
 FLAGGEMS_MAX_POOL_BACKWARD(max_pool3d_with_indices_backward, 3)
 #undef FLAGGEMS_MAX_POOL_BACKWARD
 
+/// The gradient of the values of max_pool2d_with_indices, whose indices it finds again; otherwise
+/// as max_pool2d_with_indices_backward. aten::max_pool2d_backward(Tensor grad_output, Tensor self,
+/// int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False)
+template <stream_like S, tensor_like G, tensor_like X>
+[[nodiscard]] auto max_pool2d_backward(const S& stream, const G& grad_output, const X& x,
+                                       int_list kernel_size, int_list stride = {},
+                                       int_list padding = {0}, int_list dilation = {1},
+                                       bool ceil_mode = false) {
+  const auto kept =
+      max_pool2d_with_indices(stream, x, kernel_size, stride, padding, dilation, ceil_mode);
+  return max_pool2d_with_indices_backward(stream, grad_output, x, kernel_size, stride, padding,
+                                          dilation, ceil_mode, kept.indices);
+}
+/// max_pool3d_with_indices_backward, in FlagGems' order. flag_gems::max_pool3d_backward(Tensor
+/// grad_output, Tensor input, Tensor indices, int[3] kernel_size, int[3] stride, int[3] padding,
+/// int[3] dilation, bool ceil_mode)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like Indices>
+[[nodiscard]] auto max_pool3d_backward(const S& stream, const G& grad_output, const X& x,
+                                       const Indices& indices, int_list kernel_size,
+                                       int_list stride, int_list padding, int_list dilation,
+                                       bool ceil_mode) {
+  return max_pool3d_with_indices_backward(stream, grad_output, x, kernel_size, stride, padding,
+                                          dilation, ceil_mode, indices);
+}
+
 }  // namespace flaggems

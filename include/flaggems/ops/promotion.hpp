@@ -216,8 +216,8 @@ struct promoted_operand {
   int type;
   bool has_dims;
 };
-[[noreturn]] FLAGGEMS_COLD inline void raise_no_dims(const char* op, dtype without, dtype with,
-                                                     dtype right, dtype used) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_no_dims(const char* op, dtype without, dtype with,
+                                                   dtype right, dtype used) {
   raise(errc::dtype_mismatch, op,
         "as_scalar(x), cast<T>(x) or x() for a tensor of another dtype without dimensions",
         text(to_string(without)) + " without dimensions with " + to_string(with) +
@@ -226,7 +226,7 @@ struct promoted_operand {
 }
 /// The dtype of an expression of these operands and of numbers of kind `numbers` at most:
 /// torch.result_type; -1 where PyTorch refuses.
-FLAGGEMS_NOINLINE inline int result_dtype(const promoted_operand* operands, int n, kind numbers) {
+FLAGGEMS_NOINLINE_ONCE int result_dtype(const promoted_operand* operands, int n, kind numbers) {
   int with = no_promotion, without = no_promotion;
   for (int i = 0; i < n; ++i) {
     const int type = operands[i].type;
@@ -249,8 +249,8 @@ FLAGGEMS_NOINLINE inline int result_dtype(const promoted_operand* operands, int 
 }
 /// Raises dtype_mismatch if operands without dimensions made the promoted dtype, `used`, another
 /// one than PyTorch's. Numbers are of kind `numbers` at most.
-FLAGGEMS_NOINLINE inline void check_promotion(const char* op, const promoted_operand* operands,
-                                              int n, kind numbers, dtype used) {
+FLAGGEMS_NOINLINE_ONCE void check_promotion(const char* op, const promoted_operand* operands, int n,
+                                            kind numbers, dtype used) {
   int with = no_promotion, without = no_promotion;
   for (int i = 0; i < n; ++i)
     if (operands[i].type >= 0) (operands[i].has_dims ? with : without) = operands[i].type;

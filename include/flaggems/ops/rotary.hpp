@@ -25,7 +25,7 @@ shape leading_sizes(const char* op, const View& x) {
   return shape(x.sizes().first(static_cast<std::size_t>(x.rank() - 2)));
 }
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_outputs_overlap(const char* op) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_outputs_overlap(const char* op) {
   raise(errc::overlap, op, "outputs that share no memory with the other operands", "one that does");
 }
 

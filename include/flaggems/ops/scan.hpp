@@ -164,4 +164,17 @@ FLAGGEMS_RUNNING_EXTREME(cummax, true)
 FLAGGEMS_RUNNING_EXTREME(cummin, false)
 #undef FLAGGEMS_RUNNING_EXTREME
 
+/// cummax by the name of ATen's kernel.
+/// aten::_cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim)
+template <stream_like S, tensor_like X, tensor_like Values, tensor_like Indices>
+void cummax_helper(const S& stream, const X& x, Values&& values, Indices&& indices, i64 dim) {
+  cummax(stream, x, values, indices, dim);
+}
+/// cummin by the name of ATen's kernel.
+/// aten::_cummin_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim)
+template <stream_like S, tensor_like X, tensor_like Values, tensor_like Indices>
+void cummin_helper(const S& stream, const X& x, Values&& values, Indices&& indices, i64 dim) {
+  cummin(stream, x, values, indices, dim);
+}
+
 }  // namespace flaggems

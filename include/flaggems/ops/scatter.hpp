@@ -442,4 +442,13 @@ requires(!tensor_like<List>) void index_put_(const S& stream, X&& x, const List&
                          detail::input_of(values), as_view(x), accumulate);
 }
 
+/// index_put_; indices are checked whatever `unsafe` says. aten::_index_put_impl_(Tensor(a!) self,
+/// Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False)
+template <stream_like S, tensor_like X, class List, tensor_like Values>
+requires(!tensor_like<List>) void index_put_impl_(const S& stream, X&& x, const List& indices,
+                                                  const Values& values, bool accumulate = false,
+                                                  [[maybe_unused]] bool unsafe = false) {
+  index_put_(stream, x, indices, values, accumulate);
+}
+
 }  // namespace flaggems

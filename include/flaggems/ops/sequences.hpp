@@ -15,18 +15,22 @@ inline void check_steps(const char* op, i64 n) {
   if (n < 0) [[unlikely]]
     raise(errc::invalid_argument, op, "a size that is not negative", text(n));
 }
-/// The numbers first, first + step, ... as an expression in f64.
-inline auto numbers_from(f64 first, f64 step) {
+/// The numbers first, first + step, ... as an expression in f64. (S makes what callers compute of
+/// them depend on their parameters, or each file that includes this compiled it.)
+template <class S>
+auto numbers_from(const S&, f64 first, f64 step) {
   return expr<sequence<f64>>(sequence<f64>{first, step});
 }
 /// n numbers from start to end at equal distances, both exact.
-inline auto spaced(f64 start, f64 end, i64 n) {
+template <class S>
+auto spaced(const S& stream, f64 start, f64 end, i64 n) {
   const f64 last = static_cast<f64>(n - 1);
   const f64 whole = end - start;  // of two finite numbers it may be infinite
   const f64 quotient = __builtin_isinf(whole) ? end / last - start / last : whole / last;
   const f64 step = n > 1 ? quotient : 0;
-  return where(lt(numbers_from(0, 1), static_cast<f64>(n) / 2), numbers_from(start, step),
-               add(mul(numbers_from(-last, 1), step), n > 1 ? end : start));
+  return where(lt(numbers_from(stream, 0, 1), static_cast<f64>(n) / 2),
+               numbers_from(stream, start, step),
+               add(mul(numbers_from(stream, -last, 1), step), n > 1 ? end : start));
 }
 /// A bound of numbers of dtype T, in f64, for integers truncated. Raises invalid_argument if it is
 /// out of T's range.
@@ -69,7 +73,7 @@ template <element T = f32, stream_like S, scalar_operand V1, scalar_operand V2>
 [[nodiscard]] auto linspace(const S& stream, V1 start, V2 end, i64 steps) {
   detail::check_steps("linspace", steps);
   return detail::sequence_of<T>("linspace", stream, steps,
-                                detail::spaced(detail::bound_of<T>("linspace", start),
+                                detail::spaced(stream, detail::bound_of<T>("linspace", start),
                                                detail::bound_of<T>("linspace", end), steps));
 }
 /// base to the numbers of linspace, in a new vector. aten::logspace(Scalar start, Scalar end, int
@@ -79,7 +83,7 @@ template <element T = f32, stream_like S, scalar_operand V1, scalar_operand V2>
   detail::check_steps("logspace", steps);
   return detail::sequence_of<T>(
       "logspace", stream, steps,
-      pow(base, detail::spaced(detail::bound_of<T>("logspace", start),
+      pow(base, detail::spaced(stream, detail::bound_of<T>("logspace", start),
                                detail::bound_of<T>("logspace", end), steps)));
 }
 /// start, start + step, ... up to `end` and with it, in a new vector: arange with its end. Raises
@@ -100,16 +104,16 @@ template <element T = f32, stream_like S, scalar_operand V1, scalar_operand V2,
 
 // One line a window: name, its formula of the angle, 0 to 2 pi, and of the place, 0 to 1, and its
 // own parameters.
-#define FLAGGEMS_WINDOW(name, formula, ...)                                                  \
-  template <element T = f32, stream_like S>                                                  \
-  requires(detail::kind_of<T> == detail::kind::floating) [[nodiscard]] auto name(            \
-      const S& stream, i64 window_length, bool periodic = true __VA_OPT__(, ) __VA_ARGS__) { \
-    detail::check_steps(#name, window_length);                                               \
-    if (window_length <= 1) return detail::filled<T>(#name, stream, {window_length}, 1);     \
-    const f64 n = static_cast<f64>(periodic ? window_length : window_length - 1);            \
-    [[maybe_unused]] const auto angle = detail::numbers_from(0, 6.283185307179586477 / n);   \
-    [[maybe_unused]] const auto place = detail::numbers_from(0, 1 / n);                      \
-    return detail::sequence_of<T>(#name, stream, window_length, formula);                    \
+#define FLAGGEMS_WINDOW(name, formula, ...)                                                        \
+  template <element T = f32, stream_like S>                                                        \
+  requires(detail::kind_of<T> == detail::kind::floating) [[nodiscard]] auto name(                  \
+      const S& stream, i64 window_length, bool periodic = true __VA_OPT__(, ) __VA_ARGS__) {       \
+    detail::check_steps(#name, window_length);                                                     \
+    if (window_length <= 1) return detail::filled<T>(#name, stream, {window_length}, 1);           \
+    const f64 n = static_cast<f64>(periodic ? window_length : window_length - 1);                  \
+    [[maybe_unused]] const auto angle = detail::numbers_from(stream, 0, 6.283185307179586477 / n); \
+    [[maybe_unused]] const auto place = detail::numbers_from(stream, 0, 1 / n);                    \
+    return detail::sequence_of<T>(#name, stream, window_length, formula);                          \
   }
 
 /// The Hann window of a length, in a new vector; computed in f64. A periodic one is that of one

@@ -21,9 +21,9 @@ using ordered_types = type_list<f64, f32, f16, bf16, i8, i16, i32, i64, u8, u16,
 
 /// Raises unless the outputs can be written, `values`, if given, is exactly x or shares no memory
 /// with it, and `indices` shares none with either.
-FLAGGEMS_NOINLINE inline void check_sorted_memory(const char* op, const memory_layout& x,
-                                                  const memory_layout* values,
-                                                  const memory_layout& indices) {
+FLAGGEMS_NOINLINE_ONCE void check_sorted_memory(const char* op, const memory_layout& x,
+                                                const memory_layout* values,
+                                                const memory_layout& indices) {
   const placed_layout from(x), places(indices), to(values != nullptr ? *values : x);
   if (values != nullptr) {
     check_writable(op, *values);

@@ -208,4 +208,84 @@ template <stream_like S, tensor_list List>
   return out;
 }
 
+namespace detail {
+/// The sizes of chunk_cat: those before dim, the chunks, and the elements of all tensors in a
+/// chunk.
+template <class List>
+shape chunk_cat_sizes(const char* op, const List& tensors, i64 dim, i64 num_chunks) {
+  if (num_chunks < 1 || dim < 0) [[unlikely]]
+    raise(errc::invalid_argument, op, "a positive number of chunks, and a dimension from 0 on",
+          text(num_chunks) + " and " + text(dim));
+  shape sizes;
+  i64 length = 0;
+  bool is_first = true;
+  for_each_operand(tensors, [&](const auto& x) {
+    const int rank = static_cast<int>(x.sizes().size());
+    shape lead, all(x.sizes());
+    for (int d = 0; d < rank && d < dim; ++d) lead.push_back(all[d]);
+    if (rank <= dim || (!is_first && !same_sizes(lead, sizes))) [[unlikely]]
+      raise(errc::shape_mismatch, op, "tensors with equal sizes before the dimension",
+            to_string(all));
+    sizes = lead;
+    i64 rest = kernels::ceil_div(all[static_cast<int>(dim)], num_chunks);
+    for (int d = static_cast<int>(dim) + 1; d < rank; ++d) rest *= all[d];
+    length += rest;
+    is_first = false;
+  });
+  if (is_first) [[unlikely]]
+    raise(errc::invalid_argument, op, "at least one tensor", "none");
+  sizes.push_back(num_chunks);
+  sizes.push_back(length);
+  return sizes;
+}
+template <class S, class List, class T, class D>
+void chunk_cat_into(const char* op, const S& stream, const List& tensors, i64 dim, i64 num_chunks,
+                    const tensor_view<T, D>& out) {
+  check_output_sizes(op, chunk_cat_sizes(op, tensors, dim, num_chunks), out);
+  check_writable(op, out);
+  const placed_layout to = layout_of(out);
+  for_each_operand(tensors, [&](const auto& x) { check_no_overlap(op, to, layout_of(x)); });
+  fill(op, stream, out, 0);
+  const int d = static_cast<int>(dim);
+  i64 start = 0;
+  for_each_operand(tensors, [&](const auto& x) {
+    const auto v = input_of(x);
+    const i64 n = v.size(d), each = kernels::ceil_div(n, num_chunks);
+    shape inner;  // of an element along the dimension
+    for (int k = d; k < v.rank(); ++k) inner.push_back(v.size(k));
+    inner[0] = 1;
+    const i64 rest = inner.numel();
+    for (i64 c = 0; c * each < n; ++c) {
+      const i64 count = kernels::min_of(each, n - c * each);
+      inner[0] = count;
+      const auto part = out.select(d, c).narrow(d, start, count * rest);
+      if (!part.empty())
+        copy_into(op, stream, part.unflatten(d, inner), v.narrow(d, c * each, count));
+    }
+    start += each * rest;
+  });
+}
+}  // namespace detail
+
+/// out = the tensors cut into chunks along `dim` and flattened behind it, chunk c of each one after
+/// the other in out[.., c, :]; zeros where a tensor has fewer elements.
+///
+/// Shapes: equal before `dim`, which counts from the front; out: these sizes, num_chunks, and the
+/// elements of the tensors' chunks. All of one dtype. Raises invalid_argument, shape_mismatch or
+/// overlap before anything is written. aten::_chunk_cat.out(Tensor[] tensors, int dim, int
+/// num_chunks, *, Tensor(a!) out)
+template <stream_like S, tensor_list List, tensor_like Out>
+void chunk_cat(const S& stream, const List& tensors, Out&& out, i64 dim, i64 num_chunks) {
+  same_device<S, i64, Out>();
+  detail::chunk_cat_into("chunk_cat", stream, tensors, dim, num_chunks, as_view(out));
+}
+template <stream_like S, tensor_list List>
+[[nodiscard]] auto chunk_cat(const S& stream, const List& tensors, i64 dim, i64 num_chunks) {
+  constexpr const char* op = "chunk_cat";
+  auto out = empty<typename detail::cat_element<List>::type>(
+      stream, detail::chunk_cat_sizes(op, tensors, dim, num_chunks), op);
+  chunk_cat(stream, tensors, out, dim, num_chunks);
+  return out;
+}
+
 }  // namespace flaggems

@@ -5,14 +5,18 @@
 // tensors are equal.
 #pragma once
 
+#include <flaggems/kernel/family/row/programs/statistics.hpp>
 #include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/dispatch/rows.hpp>
 #include <flaggems/ops/dispatch/scatter.hpp>
 #include <flaggems/ops/nonzero.hpp>
+#include <flaggems/ops/plan/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace flaggems {
@@ -67,6 +71,52 @@ void extreme_into(const char* op, const S& stream, const tensor_view<const T, D>
       indexed_elements<const T, i64, D>{x.data(), strides, x.size(d), x.stride(d), places}, values);
 }
 
+/// center = the means of x over dims, which are kept, and total = the sums of the squares of what x
+/// differs from them by. In C; in two passes.
+template <class C, class S, class T, class D>
+void squares_about_means(const char* op, const S& stream, const tensor_view<const T, D>& x,
+                         int_list dims, bool keepdim, const tensor_view<C, D>& center,
+                         const tensor_view<C, D>& total) {
+  reduce_values<operators::mean, kernels::sum_of, C>(op, stream, x, center, dims, true,
+                                                     reduction_result::mean);
+  sum_into<C>(op, stream, square(sub(cast<C>(x), tensor_view<const C, D>(center))), total, dims,
+              keepdim);
+}
+
+/// Runs `program`, whose results are a number for each row, where dims are the last ones and rows
+/// are no longer than few threads do well with; gives whether that is so. `out`: views of the
+/// results, with sizes 1 in the place of dims or without those, or null.
+template <class Program, class S, class T, class D, class... Out>
+bool launch_statistics(const char* op, const S& stream, const tensor_view<const T, D>& x,
+                       int_list dims, const Program& program, const Out*... out) {
+  constexpr i64 most = i64{1} << 16;  // limit
+  const u32 folded = normalize_dims(dims, x.rank(), op);
+  const int reduced = __builtin_popcount(folded), kept = x.rank() - reduced;
+  if (reduced == 0 || folded >> kept != (1u << reduced) - 1u) return false;
+  norm_plan plan(x.sizes(), reduced, false);
+  const auto first = static_cast<std::size_t>(kept);
+  const auto add = [&](const auto* to) {
+    if (to != nullptr) plan.add_by_row(x.sizes().first(first), to->strides().first(first));
+  };
+  plan.add(x);
+  (add(out), ...);
+  const kernels::norm_space space = plan.space();
+  if (space.length > most || space.inner_rank > 1 || x.stride(-1) != 1) return false;
+  const auto target = [&]<class To>(int k, const To* to) {
+    return to != nullptr ? plan.by_row_target(k, *to)
+                         : kernels::row_target<typename To::value_type>{nullptr, {}};
+  };
+  const auto results = [&]<int... K>(std::integer_sequence<int, K...>) {
+    return kernels::make_operands(target(K, out)...);
+  }
+  (std::make_integer_sequence<int, static_cast<int>(sizeof...(Out))>());
+  launch_rows(stream, norm_launch(op, space, 2), space,
+              row_operands_of(inputs(plan.arg(0, x)), kernels::operands<>(), kernels::operands<>(),
+                              kernels::operands<>(), results),
+              program);
+  return true;
+}
+
 /// The variance, or its root, over dims, and the mean, which is written if it has a place.
 template <class S, class T, class D>
 void variance_into(const char* op, const S& stream, const tensor_view<const T, D>& x, int_list dims,
@@ -79,13 +129,19 @@ void variance_into(const char* op, const S& stream, const tensor_view<const T, D
     check_no_overlap(op, placed_layout(layout_of(*mean_out)), layout_of(out));
   }
   if (out.empty()) return;
+  const i64 count = x.numel() / out.numel();
+  const f64 left = kernels::max_of(static_cast<f64>(count) - correction.value_or(1), 0.0);
+  const auto whole = [&](const auto& program) {
+    return launch_statistics(op, stream, x, dims, program, &out, mean_out);
+  };
+  const C scale = static_cast<C>(static_cast<f64>(count) / left);
+  if (count > 0 && (root ? whole(kernels::variance_program<C, true>{scale})
+                         : whole(kernels::variance_program<C, false>{scale})))
+    return;
   auto center = empty<C>(stream, reduced_shape(op, x, dims, true), op);
-  reduce_values<operators::mean, kernels::sum_of, C>(op, stream, x, center.view(), dims, true,
-                                                     reduction_result::mean);
   auto total = empty<C>(stream, out.shape_of(), op);
-  sum_into<C>(op, stream, square(sub(x, center)), total.view(), dims, keepdim);
-  const f64 left = static_cast<f64>(x.numel() / out.numel()) - correction.value_or(1);
-  const C by = static_cast<C>(left > 0 ? left : 0);
+  squares_about_means<C>(op, stream, x, dims, keepdim, center.view(), total.view());
+  const C by = static_cast<C>(left);
   if (root)
     assign_node(op, stream, out, cast<T>(sqrt(div(total, by))).node);
   else
@@ -95,16 +151,12 @@ void variance_into(const char* op, const S& stream, const tensor_view<const T, D
                 as_type<T, leaf<C, D>>{{std::as_const(center).view().view(mean_out->shape_of())}});
 }
 
-template <class S, class T, class D>
-void norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x, f64 ord,
-               int_list dims, bool keepdim, const tensor_view<T, D>& out) {
-  using C = arithmetic_t<T>;
-  check_reduced(op, x, out, dims, keepdim);
-  if (out.empty()) return;
-  if (x.empty() && (ord < 0 || __builtin_isinf(ord))) [[unlikely]]
-    raise(errc::invalid_argument, op, "at least one element for a norm of order " + text(ord),
-          "sizes " + to_string(x.shape_of()));
-  const auto magnitude = abs(cast<C>(x));
+/// out = the norm of order `ord` of an expression, in C, over at least one element if `ord` is
+/// infinite.
+template <class C, class S, class X, class T, class D>
+void norm_of(const char* op, const S& stream, const X& x, f64 ord, int_list dims, bool keepdim,
+             const tensor_view<T, D>& out) {
+  const auto magnitude = abs(x);
   if (__builtin_isinf(ord)) {
     if (ord > 0)
       reduce_values<operators::amax, kernels::max_of_all, C>(op, stream, magnitude, out, dims,
@@ -117,15 +169,25 @@ void norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x
   if (ord == 1) return sum_into<C>(op, stream, magnitude, out, dims, keepdim);
   if (ord == 0) return sum_into<C>(op, stream, cast<C>(ne(x, 0)), out, dims, keepdim);
   auto total = empty<C>(stream, out.shape_of(), op);
-  const C p = static_cast<C>(ord);
   if (ord == 2)
-    sum_into<C>(op, stream, square(cast<C>(x)), total.view(), dims, keepdim);
+    sum_into<C>(op, stream, square(x), total.view(), dims, keepdim);
   else
-    sum_into<C>(op, stream, pow(magnitude, p), total.view(), dims, keepdim);
+    sum_into<C>(op, stream, pow(magnitude, static_cast<C>(ord)), total.view(), dims, keepdim);
   if (ord == 2)
     assign_node(op, stream, out, cast<T>(sqrt(total)).node);
   else
     assign_node(op, stream, out, cast<T>(pow(total, static_cast<C>(1 / ord))).node);
+}
+template <class S, class T, class D>
+void norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x, f64 ord,
+               int_list dims, bool keepdim, const tensor_view<T, D>& out) {
+  using C = arithmetic_t<T>;
+  check_reduced(op, x, out, dims, keepdim);
+  if (out.empty()) return;
+  if (x.empty() && (ord < 0 || __builtin_isinf(ord))) [[unlikely]]
+    raise(errc::invalid_argument, op, "at least one element for a norm of order " + text(ord),
+          "sizes " + to_string(x.shape_of()));
+  norm_of<C>(op, stream, cast<C>(x), ord, dims, keepdim, out);
 }
 
 template <class S, class T, class D>
@@ -136,6 +198,7 @@ void log_sum_exp_into(const S& stream, const tensor_view<const T, D>& x, int_lis
   check_reduced(op, x, out, dims, keepdim);
   if (out.empty()) return;
   if (x.empty()) return fill(op, stream, out, -std::numeric_limits<f64>::infinity());
+  if (launch_statistics(op, stream, x, dims, kernels::log_sum_exp_program<C>(), &out)) return;
   auto most = empty<C>(stream, reduced_shape(op, x, dims, true), op);
   reduce_values<operators::amax, kernels::max_of_all, C>(op, stream, x, most.view(), dims, true,
                                                          reduction_result::extreme);
@@ -307,9 +370,10 @@ FLAGGEMS_STATISTIC(logsumexp,
                    (static_cast<void>(op), detail::log_sum_exp_into(stream, v, dims, keepdim, to)),
                    const dim_list& dims, bool keepdim = false)
 /// out[kept] = the variance over `dims` (all if empty): the sum of squared distances from the mean,
-/// divided by their number less `correction` (1 if absent). Computed in two passes, 16-bit floats
-/// in f32. Raises out_of_range, shape_mismatch or overlap. aten::var.correction_out(Tensor self,
-/// int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out)
+/// divided by their number less `correction` (1 if absent). Computed by distances from an estimate
+/// of the mean, 16-bit floats in f32. Raises out_of_range, shape_mismatch or overlap.
+/// aten::var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool
+/// keepdim=False, Tensor(a!) out)
 FLAGGEMS_STATISTIC(var,
                    (detail::variance_into<S, T, device_of<S>>(op, stream, v, dims, correction,
                                                               keepdim, false, to, nullptr)),
@@ -412,6 +476,35 @@ template <stream_like S, tensor_like X>
   if (v.numel() != 1) [[unlikely]]
     raise(errc::invalid_argument, "is_nonzero", "one element", detail::text(v.numel()));
   return kernels::number_cast<bool>(detail::read_element(stream, v));
+}
+/// out = whether all elements of x, of bool, are true. aten::_is_all_true(Tensor self)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto is_all_true(const S& stream, const X& x) {
+  static_assert(std::is_same_v<value_t<const X&>, bool>, "flaggems: is_all_true takes bool");
+  return all(stream, x);
+}
+/// out = whether any element of x, of bool, is true. aten::_is_any_true(Tensor self)
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto is_any_true(const S& stream, const X& x) {
+  static_assert(std::is_same_v<value_t<const X&>, bool>, "flaggems: is_any_true takes bool");
+  return any(stream, x);
+}
+/// Raises invalid_argument, with the message, if the one element of x is 0. It waits for the
+/// stream. aten::_assert_async.msg(Tensor self, str assert_msg)
+template <stream_like S, tensor_like X>
+void assert_async(const S& stream, const X& x, std::string_view assert_msg = {}) {
+  if (!is_nonzero(stream, x)) [[unlikely]]
+    raise(errc::invalid_argument, "assert_async", "an element that is not 0",
+          assert_msg.empty() ? std::string_view("0") : assert_msg);
+}
+/// assert_async, then dep_token in a new tensor, on which what follows may depend.
+/// aten::_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token)
+template <stream_like S, tensor_like X, tensor_like Token>
+[[nodiscard]] auto functional_assert_async(const S& stream, const X& x, std::string_view assert_msg,
+                                           const Token& dep_token) {
+  assert_async(stream, x, assert_msg);
+  return detail::copied<value_t<const Token&>>("functional_assert_async", stream,
+                                               as_view(dep_token));
 }
 /// Whether two tensors have the same sizes and equal elements. It waits for the stream.
 /// aten::equal(Tensor self, Tensor other)

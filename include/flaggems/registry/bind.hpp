@@ -194,14 +194,16 @@ auto unpack(const boxed<D>& v) {
     return v.view();
   else if constexpr (r == role::sizes)
     return sizes_of<T>(v.view());
-  else if constexpr (p.kind == parameter_kind::tensor && p.written)
-    return v.view().template as<E>();
+  else if constexpr (p.kind == parameter_kind::tensor &&
+                     (p.written || p.name == P::line.updated_one ||
+                      p.name == P::line.updated_other))
+    return maybe([](const boxed<D>& x) { return x.view().template as<E>(); });
   else if constexpr (p.kind == parameter_kind::tensor)
     return maybe([](const boxed<D>& x) { return x.view().template as<const E>(); });
   else if constexpr (p.kind == parameter_kind::tensors && r == role::index)
     return v.views();
   else if constexpr (p.kind == parameter_kind::tensors)
-    return views_of<const E>(v);
+    return views_of<std::conditional_t<p.written, E, const E>>(v);
   else if constexpr (p.kind == parameter_kind::integer)
     return maybe([](const boxed<D>& x) { return x.integer(); });
   else if constexpr (p.kind == parameter_kind::floating)

@@ -24,7 +24,7 @@ struct line_facts {
   std::string_view out_overload{}, in_place_overload{}, other_names[4] = {};
   std::string_view braced_from{}, sized_by{}, float_if_none{};
   std::string_view kept_one{}, kept_other{}, kept_third{}, kept_fourth{};
-  std::string_view encoded_one{}, encoded_other{};
+  std::string_view encoded_one{}, encoded_other{}, updated_one{}, updated_other{};
   std::string_view output_name = "out", second_output{};
   int outputs_at = -1;
   bool has_out = true, same_outputs = false, has_values_as_target = false, has_bool_results = true;
@@ -131,6 +131,13 @@ struct line_facts {
     line_facts r = *this;
     r.encoded_one = one;
     r.encoded_other = other;
+    return r;
+  }
+  /// Tensors that are written, although the schema does not say so.
+  constexpr line_facts updates(std::string_view one, std::string_view other) const {
+    line_facts r = *this;
+    r.updated_one = one;
+    r.updated_other = other;
     return r;
   }
   /// What MemoryFormat? None means.
@@ -287,8 +294,10 @@ constexpr bool is_hint(std::string_view name) {
     if (name == hint) return true;
   return false;
 }
-/// What the typed operators do not have: only False is taken.
-constexpr bool must_be_false(std::string_view name) { return name == "half_to_float"; }
+/// What the typed operators do not have, or say by a type: only False is taken.
+constexpr bool must_be_false(std::string_view name) {
+  return name == "half_to_float" || name == "out_int32";
+}
 
 constexpr role role_of(const line_facts& line, std::string_view choice, const parameter& p) {
   if (p.kind != parameter_kind::tensor && p.kind != parameter_kind::tensors) return role::no_tensor;
@@ -299,15 +308,19 @@ constexpr role role_of(const line_facts& line, std::string_view choice, const pa
       p.name == line.kept_fourth)
     return role::kept;
   if (p.name == line.encoded_one || p.name == line.encoded_other) return role::encoded;
-  for (const std::string_view index : {"index", "indices", "position_ids", "target", "repeats",
-                                       "slot_mapping", "topk_indices", "token_expert_indices"})
+  for (const std::string_view index :
+       {"index", "indices", "position_ids", "target", "repeats", "slot_mapping", "topk_indices",
+        "token_expert_indices", "input_ids", "tid2eid", "sorter", "lengths", "seq_lens",
+        "row_starts", "row_ends", "offsets"})
     if (p.name == index && !(index == "target" && line.has_values_as_target)) return role::index;
   for (const std::string_view length :
        {"cu_seqlens_q", "cu_seqlens_k", "cum_seq_q", "cum_seq_k", "seqused_k", "block_table",
-        "scheduler_metadata", "cp_tot_seqused_k"})
+        "scheduler_metadata", "cp_tot_seqused_k", "growth_tracker", "zero_point"})
     if (p.name == length) return role::length;
-  return p.name == "condition" || p.name == "mask" || p.name == "dropout_mask" ? role::condition
-                                                                               : role::element;
+  for (const std::string_view mask :
+       {"condition", "mask", "dropout_mask", "prompt_mask", "output_mask"})
+    if (p.name == mask) return role::condition;
+  return role::element;
 }
 
 constexpr u32 accepted(const parameter& p) {
@@ -333,13 +346,14 @@ constexpr u32 accepted(const parameter& p) {
   return 0;
 }
 
-/// The name of an enumerator as an argument: it converts to the enumeration that the operator
-/// takes, by `E spelled(std::string_view, std::type_identity<E>)`, found by E.
+/// Text as an argument; if it is the name of an enumerator, it converts to the enumeration that the
+/// operator takes, by `E spelled(std::string_view, std::type_identity<E>)`, found by E.
 struct text_argument {
   std::string_view text;
   template <class E>
   requires std::is_enum_v<E>
   operator E() const { return spelled(text, std::type_identity<E>{}); }
+  operator std::string_view() const { return text; }
 };
 
 /// The last arguments of an operator that takes them as an options struct: its members in order, or

@@ -130,7 +130,7 @@ struct schema {
 
 namespace detail {
 
-inline constexpr int max_parameters = 32, max_results = 5;
+inline constexpr int max_parameters = 32, max_results = 6;
 
 [[noreturn]] FLAGGEMS_COLD inline void raise_schema(const char* expected, std::string_view got) {
   raise(errc::invalid_argument, "schema", expected, got);
@@ -265,7 +265,7 @@ constexpr parsed_type type_of_text(std::string_view s) {
     s = s.substr(0, open);
   }
   r.kind = kind_of_type(s, list);
-  if (r.written && r.kind != parameter_kind::tensor)
+  if (r.written && r.kind != parameter_kind::tensor && r.kind != parameter_kind::tensors)
     raise_schema("a Tensor that is written", whole);
   return r;
 }
@@ -431,7 +431,7 @@ constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) 
   }
   while (!results.empty()) {
     const std::string_view item = next_item(results);
-    if (r.result_count == max_results) raise_schema("at most 5 results", text);
+    if (r.result_count == max_results) raise_schema("at most 6 results", text);
     const auto space = place_of(item, " ");
     using enum parameter_kind;
     schema_result& one = r.results[r.result_count++];

@@ -202,13 +202,13 @@ constexpr int promoted(dtype a, dtype b) noexcept {
   return static_cast<int>(size_of(a) > size_of(b) ? a : b);
 }
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_promotion(dtype a, dtype b) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_promotion(dtype a, dtype b) {
   raise(errc::dtype_mismatch, "promote", "two dtypes with a common one",
         text(to_string(a)) + " and " + to_string(b));
 }
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_dtype(const char* op, const dtype* expected, int n,
-                                                   dtype got) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_dtype(const char* op, const dtype* expected, int n,
+                                                 dtype got) {
   text list(n == 1 ? "dtype " : "a dtype of ");
   for (int i = 0; i < n; ++i) {
     if (i != 0) list += i + 1 == n ? " or " : ", ";

@@ -72,7 +72,7 @@ class dim_list {
 };
 
 /// "[2, 3]"; converts to std::string_view and std::string.
-[[nodiscard]] FLAGGEMS_COLD inline fixed_text to_string(int_list list) {
+[[nodiscard]] FLAGGEMS_COLD_ONCE fixed_text to_string(int_list list) {
   fixed_text r("[");
   for (int i = 0; i < list.size(); ++i) {
     if (i != 0) r += ", ";
@@ -85,42 +85,41 @@ class dim_list {
 namespace detail {
 
 // Error paths of shapes.
-[[noreturn]] FLAGGEMS_COLD inline void raise_rank(const char* op, int rank) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_rank(const char* op, int rank) {
   raise(errc::invalid_argument, op, "at most 8 dimensions", text(rank));
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_dim(const char* op, i64 dim, int rank) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_dim(const char* op, i64 dim, int rank) {
   raise(errc::out_of_range, op,
         rank == 0 ? text("a dimension of a 0-dimensional tensor (-1 or 0)")
                   : "a dimension in [" + text(-rank) + ", " + text(rank - 1) + "]",
         text(dim));
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_sizes(const char* op, const char* expected,
-                                                   int_list got) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_sizes(const char* op, const char* expected,
+                                                 int_list got) {
   raise(errc::invalid_argument, op, expected, to_string(got));
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_shapes(const char* op, const char* expected,
-                                                    int_list a, int_list b) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_shapes(const char* op, const char* expected, int_list a,
+                                                  int_list b) {
   raise(errc::shape_mismatch, op, expected, to_string(a) + " and " + to_string(b));
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_null(const char* op, int_list sizes) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_null(const char* op, int_list sizes) {
   raise(errc::invalid_argument, op, "a pointer to the elements of sizes " + to_string(sizes),
         "null");
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_misaligned(const char* op, u64 address,
-                                                        i64 alignment) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_misaligned(const char* op, u64 address, i64 alignment) {
   raise(errc::invalid_argument, op,
         "a pointer that is a multiple of the element type's " + text(alignment) + " bytes",
         "one that is " + text(static_cast<i64>(address % static_cast<u64>(alignment))) + " beyond");
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_index_count(int count, int rank) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_index_count(int count, int rank) {
   raise(errc::invalid_argument, "tensor_view", text(rank) + " indices", text(count));
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_index(const char* op, int dim, i64 index, i64 size) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_index(const char* op, int dim, i64 index, i64 size) {
   raise(errc::out_of_range, op,
         "an index in [" + text(-size) + ", " + text(size - 1) + "] of dimension " + text(dim),
         text(index));
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_element(int dim, i64 index, i64 size) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_element(int dim, i64 index, i64 size) {
   raise(errc::out_of_range, "tensor_view",
         "0 <= index < " + text(size) + " in dimension " + text(dim), text(index));
 }

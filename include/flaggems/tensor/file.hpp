@@ -36,8 +36,8 @@ namespace detail {
 
 static_assert(std::endian::native == std::endian::little, "the file formats are little endian");
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_file(const char* op, const std::string& path,
-                                                  const char* what) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_file(const char* op, const std::string& path,
+                                                const char* what) {
   raise(errc::bad_file, op, text(what) + " '" + path + "'", std::strerror(errno));
 }
 
@@ -175,7 +175,7 @@ class new_file {
 };
 
 /// Reads a whole file, up to its actual end.
-inline aligned_bytes read_file(const std::string& path, const char* op) {
+FLAGGEMS_ONCE aligned_bytes read_file(const std::string& path, const char* op) {
   file in(path, "rb", op);
   aligned_bytes bytes(std::size_t{1} << 16, op);
   std::size_t used = 0;
@@ -196,7 +196,7 @@ inline aligned_bytes read_file(const std::string& path, const char* op) {
 class file_view {
  public:
   file_view() = default;
-  file_view(const std::string& path, const char* op) {
+  FLAGGEMS_ONCE file_view(const std::string& path, const char* op) {
 #if FLAGGEMS_HAS_MMAP
     // O_NONBLOCK: opening a pipe would wait for a writer.
     const int handle = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -273,7 +273,7 @@ void for_each_run(const std::byte* data, const shape& sizes, const shape& stride
 }
 
 /// Writes the elements of `v` in row-major order.
-inline void write_elements(new_file& out, const any_view<host>& v) {
+FLAGGEMS_ONCE void write_elements(new_file& out, const any_view<host>& v) {
   if (v.empty()) return;
   if (v.is_contiguous()) {
     out.write(v.data(), static_cast<std::size_t>(v.bytes()));

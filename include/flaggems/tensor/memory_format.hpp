@@ -105,7 +105,7 @@ template <class Stride>
 }
 
 /// Whether the elements are dense and distinct, in some order.
-[[nodiscard]] constexpr bool is_dense(int_list sizes, int_list strides) {
+[[nodiscard]] FLAGGEMS_ONCE constexpr bool is_dense(int_list sizes, int_list strides) {
   const shape dense = dense_strides(sizes, strides);
   bool same = true, empty = false;
   for (int d = 0; d < sizes.size(); ++d) {

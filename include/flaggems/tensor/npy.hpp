@@ -147,7 +147,7 @@ class npy_header {
 
 namespace detail {
 
-inline npy_array read_npy(byte_span bytes, const file_source& source) {
+FLAGGEMS_ONCE npy_array read_npy(byte_span bytes, const file_source& source) {
   source.check(bytes.size() >= 10 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0,
                "a file that begins with \\x93NUMPY and a version", "something else");
   const int major = static_cast<int>(bytes[6]), minor = static_cast<int>(bytes[7]);
@@ -212,7 +212,7 @@ inline npy_array read_npy(byte_span bytes, const file_source& source) {
 /// ml_dtypes does. The file is replaced atomically: mappings of the old one stay valid, and it is
 /// unchanged if this raises. Raises not_supported for 8-bit floats, which the format cannot
 /// distinguish, and bad_file if the file cannot be written.
-inline void save_npy(const std::string& path, const any_view<host>& v) {
+FLAGGEMS_ONCE void save_npy(const std::string& path, const any_view<host>& v) {
   const char* op = "save_npy";
   const char* descr = nullptr;
   for (const detail::npy_type& t : detail::npy_types)

@@ -57,9 +57,9 @@ struct address_set {
   return {data + first * bytes, data + last * bytes + bytes};
 }
 
-[[nodiscard]] FLAGGEMS_NOINLINE constexpr address_set addresses_of(u64 data, i64 item,
-                                                                   int_list sizes,
-                                                                   int_list strides) noexcept {
+[[nodiscard]] FLAGGEMS_NOINLINE_ONCE constexpr address_set addresses_of(u64 data, i64 item,
+                                                                        int_list sizes,
+                                                                        int_list strides) noexcept {
   address_set set;
   set.item = item;
   for (const i64 size : sizes)
@@ -90,9 +90,9 @@ struct address_set {
 /// Whether dimensions ia and on of `a` and ib and on of `b`, which starts `delta` after a, share a
 /// byte. Fixes the largest stride and tries each index difference for which the rest can still
 /// overlap: one or two for slices of one parent. True once `budget` steps are used.
-[[nodiscard]] FLAGGEMS_COLD constexpr bool share_byte(const address_set& a, int ia,
-                                                      const address_set& b, int ib, i64 delta,
-                                                      int& budget) noexcept {
+[[nodiscard]] FLAGGEMS_COLD_ONCE constexpr bool share_byte(const address_set& a, int ia,
+                                                           const address_set& b, int ib, i64 delta,
+                                                           int& budget) noexcept {
   if (delta >= a.span(ia) || -delta >= b.span(ib)) return false;
   if ((ia == a.n && ib == b.n) || --budget < 0) return true;
   const i64 sa = ia < a.n ? a.strides[ia] : 0, sb = ib < b.n ? b.strides[ib] : 0;
@@ -119,8 +119,8 @@ struct address_set {
 
 /// Whether two different indices, from dimension i on, give addresses that differ by -`delta`
 /// bytes: solves delta + sum(d * stride) = 0 with |d| <= count, not all d zero.
-[[nodiscard]] FLAGGEMS_COLD constexpr bool meets_itself(const address_set& a, int i, i64 delta,
-                                                        bool moved, int& budget) noexcept {
+[[nodiscard]] FLAGGEMS_COLD_ONCE constexpr bool meets_itself(const address_set& a, int i, i64 delta,
+                                                             bool moved, int& budget) noexcept {
   const i64 reach = a.span(i) - a.item;
   if (delta > reach || -delta > reach) return false;
   if (i == a.n) return moved;
@@ -134,7 +134,8 @@ struct address_set {
   return false;
 }
 
-[[nodiscard]] constexpr bool has_internal_overlap(i64 item, int_list sizes, int_list strides) {
+[[nodiscard]] FLAGGEMS_ONCE constexpr bool has_internal_overlap(i64 item, int_list sizes,
+                                                                int_list strides) {
   bool repeats = false, contiguous = true;
   u64 next = 1;
   for (int i = sizes.size() - 1; i >= 0; --i) {
@@ -196,7 +197,7 @@ struct placed_layout : memory_layout {
   byte_range within;
 
   // Member by member: a block copy would stall on the stores that have just written the layout.
-  FLAGGEMS_NOINLINE placed_layout(const memory_layout& v) noexcept
+  FLAGGEMS_NOINLINE_ONCE placed_layout(const memory_layout& v) noexcept
       : memory_layout{v.data,
                       v.item,
                       {v.sizes.data(), v.sizes.size()},
@@ -205,8 +206,8 @@ struct placed_layout : memory_layout {
 };
 
 /// For layouts with overlapping ranges.
-[[nodiscard]] FLAGGEMS_NOINLINE inline overlap_kind overlap_of_near(
-    const memory_layout& a, const memory_layout& b) noexcept {
+[[nodiscard]] FLAGGEMS_NOINLINE_ONCE overlap_kind overlap_of_near(const memory_layout& a,
+                                                                  const memory_layout& b) noexcept {
   bool same = a.data == b.data && a.item == b.item && a.sizes.size() == b.sizes.size();
   for (int i = 0; same && i < a.sizes.size(); ++i)
     same = a.sizes[i] == b.sizes[i] && (a.sizes[i] == 1 || a.strides[i] == b.strides[i]);

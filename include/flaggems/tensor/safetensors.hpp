@@ -97,7 +97,7 @@ class safetensors {
                                                                    : nullptr;
   }
   /// The tensor of this name. Raises invalid_argument if there is none.
-  [[nodiscard]] const any_view<host>& at(std::string_view name) const {
+  [[nodiscard]] FLAGGEMS_ONCE const any_view<host>& at(std::string_view name) const {
     const any_view<host>* found = find(name);
     if (found == nullptr) [[unlikely]]
       raise(errc::invalid_argument, "safetensors", "the name of a tensor in the file",
@@ -115,7 +115,7 @@ class safetensors {
     i64 begin = 0, end = 0;
   };
 
-  void parse(byte_span bytes, const detail::file_source& source) {
+  FLAGGEMS_ONCE void parse(byte_span bytes, const detail::file_source& source) {
     if (bytes.size() < 8) [[unlikely]]
       source.refuse("8 bytes for the length of the header", detail::text(bytes.size()));
     const u64 length = detail::load_unsigned(bytes.data(), 8);
@@ -218,8 +218,8 @@ class safetensors {
   }
 
   /// Makes the views. The format does not align elements; misaligned ones are copied.
-  void place(const std::vector<const entry*>& entries, byte_span data,
-             const detail::file_source& source) {
+  FLAGGEMS_ONCE void place(const std::vector<const entry*>& entries, byte_span data,
+                           const detail::file_source& source) {
     const auto needs_copy = [&](const entry& e) {
       const u64 address = reinterpret_cast<u64>(data.data()) + static_cast<u64>(e.begin);
       return e.begin != e.end && address % static_cast<u64>(size_of(e.type)) != 0;
@@ -277,8 +277,8 @@ class safetensors {
 /// (`tensors` may be views of it), and it is unchanged if this raises. Raises invalid_argument for
 /// a name that is repeated or "__metadata__", not_supported for c128, bad_file if the file cannot
 /// be written.
-inline void save_safetensors(const std::string& path, std::span<const named_view> tensors,
-                             std::span<const named_text> metadata = {}) {
+FLAGGEMS_ONCE void save_safetensors(const std::string& path, std::span<const named_view> tensors,
+                                    std::span<const named_text> metadata = {}) {
   const char* op = "save_safetensors";
   const std::string* const repeated[] = {
       detail::repeated_name(detail::ordered<named_view>(tensors)),

@@ -62,7 +62,7 @@ struct host {
     if (index != 0) [[unlikely]]
       detail::raise_no_device<host>("set_device", index);
   }
-  static device_properties properties(int index) {
+  FLAGGEMS_ONCE static device_properties properties(int index) {
     set_device(index);
     device_properties p;
     p.name = detail::processor_name();

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/contraction.hpp>
 #include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
@@ -22,7 +23,14 @@ void plain() {
          (void)fg::linear(s, a, b, fg::with_bias(a));
          (void)fg::addmm(s, a, a, b, {1, 2});
          (void)fg::baddbmm(s, a, a, b, {1, 2});
+         (void)fg::addbmm(s, a, a, b, {1, 2});
        });
+  each(floats{}, [](const auto& x) {
+    (void)fg::matmuladd(s, x, x, x);
+    (void)fg::bilinear(s, x, x, x, x);
+    (void)fg::linalg_cross(s, x, x);
+    (void)fg::hadamard_transform(s, x);
+  });
   each(types<f32>{}, [](const auto& x) { (void)fg::mm(fg::allow_tf32(s), x, x); });
   each(types<pair<f32, bf16>, pair<bf16, f32>, pair<f16, f32>>{},
        [](const auto& to, const auto& x) { fg::linear(s, x, x, to); });

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/distance.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
 #include <flaggems/ops/scan.hpp>
@@ -58,6 +59,12 @@ void of_statistics() {
   each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
     (void)fg::logsumexp(s, x, 0);
     (void)fg::dist(s, x, x);
+    (void)fg::pairwise_distance(s, x, x);
+    (void)fg::cdist(s, x, x);
+    (void)fg::cdist_backward(s, x, x, x, 2, x);
+    (void)fg::pdist(s, x);
+    (void)fg::renorm(s, x, 2, 0, 1);
+    (void)fg::linalg_matrix_norm(s, x, 1);
     (void)fg::var_mean(s, x);
     (void)fg::stddev(s, x);
     for (const double p : {1.0, 2.0}) (void)fg::norm(s, x, p);

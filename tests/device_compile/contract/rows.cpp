@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/ops/batch_norm.hpp>
 #include <flaggems/ops/cross_entropy.hpp>
 #include <flaggems/ops/diff.hpp>
 #include <flaggems/ops/dropout.hpp>
@@ -9,14 +10,18 @@
 #include <flaggems/ops/native_norm.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/normed_cumsum.hpp>
+#include <flaggems/ops/optimizer.hpp>
+#include <flaggems/ops/quantize.hpp>
 #include <flaggems/ops/random.hpp>
 #include <flaggems/ops/rotary.hpp>
 #include <flaggems/ops/rwkv.hpp>
 #include <flaggems/ops/safe_softmax.hpp>
 #include <flaggems/ops/softmax.hpp>
+#include <flaggems/ops/weight_norm.hpp>
 
 #include "contract.hpp"
 
+#include <array>
 #include <optional>
 
 namespace contract {
@@ -29,7 +34,22 @@ void softmaxes() {
          fg::softmax(s, from, to, -1);
          fg::log_softmax(s, from, to, -1);
        });
-  each(floats{}, [](const auto& x) { (void)fg::safe_softmax(s, x, -1); });
+  each(types<f32, bf16, f16>{}, [](auto& x) {
+    const std::array list{x};
+    fg::fused_adam_(s, list, list, list, list, list, std::array{some<f32>()}, 1e-3, 0.9, 0.99, 0,
+                    1e-8, true, false, some<f32>(), some<f32>());
+    fg::amp_foreach_non_finite_check_and_unscale_(s, list, some<f32>(), some<f32>());
+    (void)fg::fake_quantize_per_channel_affine_cachemask(s, x, some<f32>(), some<i32>(), 0, 0, 7);
+    (void)fg::fake_quantize_learnable_per_tensor_affine(s, x, some<f32>(), some<f32>(), 0, 7);
+    (void)fg::per_token_group_quant_fp8(s, x, 8, 1e-10, false, true);
+    (void)fg::weight_int8pack_mm(s, x, some<i8>(), x);
+  });
+  fg::amp_update_scale_(s, some<f32>(), some<i32>(), some<f32>(), 2, 0.5, 4);
+  each(floats{}, [](const auto& x) {
+    (void)fg::safe_softmax(s, x, -1);
+    (void)fg::scaled_softmax_forward(s, x, 0.5);
+    (void)fg::scaled_softmax_backward(s, x, x, 0.5);
+  });
   each(types<f32, bf16, f64, f16>{}, [](const auto& x) { (void)fg::normed_cumsum(s, x); });
   each(real{}, [](const auto& x) { (void)fg::diff(s, x); });
   each(join<twice<floats>, types<pair<bf16, f32>, pair<f32, f64>>>{},
@@ -69,7 +89,17 @@ void native_norms() {
          (void)fg::group_norm(s, x, 2, w, w);
          const auto groups = fg::native_group_norm(s, x, w, w, 2, 8, 1, 2, 1e-5);
          (void)fg::native_group_norm_backward(s, x, x, groups.mean, groups.rstd, w, 2, 8, 1, 2);
+         const auto batch =
+             fg::native_batch_norm(s, x, w, w, std::nullopt, std::nullopt, true, 0.1, 1e-5);
+         (void)fg::native_batch_norm_backward(s, x, x, w, w, w, batch.mean, batch.rstd, true, 1e-5);
+         (void)fg::weight_norm_interface(s, x, w);
+         (void)fg::weight_norm_interface_backward(s, x, x, w, w, 0);
+         (void)fg::te_rmsnorm_bwd(s, x, x, fg::te_rmsnorm_fwd(s, x, w, 1e-5).rstd, w);
        });
+  each(floats{}, [](auto& x) {
+    (void)fg::instance_norm(s, x, x, x, x, x, true, 0.1, 1e-5);
+    (void)fg::cudnn_batch_norm(s, x, x, x, x, x, true, 0.1, 1e-5);
+  });
 }
 
 void losses() {
@@ -120,6 +150,8 @@ void fused() {
   each(types<f32, bf16, f64, f16>{}, [](const auto& x) {
     (void)fg::skip_layer_norm(s, x, x, {8});
     (void)fg::gemma_rms_norm(s, x, x);
+    (void)fg::add_rms_norm(s, x, x, {8}, x);
+    (void)fg::fused_q_kv_rmsnorm(s, x, x, x, x, 1e-5);
   });
   each(floats{}, [](const auto& x) {
     (void)fg::rwkv_ka_fusion(s, x, x, x, x, 2, 4);

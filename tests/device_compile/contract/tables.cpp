@@ -7,6 +7,7 @@
 #include <flaggems/ops/bitwise.hpp>
 #include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/gated.hpp>
+#include <flaggems/ops/higher.hpp>
 #include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/special.hpp>
@@ -123,6 +124,14 @@ void activation_backward() {
 void functions() {
   FLAGGEMS_TRIGONOMETRIC_TABLE(UNARY, UNARY, BINARY)
   FLAGGEMS_SPECIAL_TABLE(UNARY, BINARY)
+}
+
+void higher_functions() {
+  FLAGGEMS_HIGHER_TABLE(UNARY, UNARY, BINARY, BINARY)
+  each(floats{}, [](const auto& x) {
+    (void)fg::polygamma(s, 2, x);
+    (void)fg::mvlgamma(s, x, 2);
+  });
 }
 
 #define LOSS(name, rule, ...)                      \

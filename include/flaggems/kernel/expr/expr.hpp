@@ -351,6 +351,15 @@ inline constexpr bool is_brief = true;
 template <class R, class F, class... E>
 inline constexpr bool is_brief<node<R, F, E...>> = is_brief_function<F> && (is_brief<E> && ...);
 
+/// Whether a formula takes so many instructions that few of its elements are as much work as many
+/// of others.
+template <class F>
+inline constexpr bool is_long_function = false;
+template <class Row>
+inline constexpr bool is_long = false;
+template <class R, class F, class... E>
+inline constexpr bool is_long<node<R, F, E...>> = is_long_function<F> || (is_long<E> || ...);
+
 /// Rows of a tile whose operands are transposed against each other: four cache lines of 4-byte
 /// elements, since each line is in another page.
 inline constexpr i64 transposed_rows = 64;

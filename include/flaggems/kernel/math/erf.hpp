@@ -45,11 +45,9 @@ FLAGGEMS_INLINE void normal_tail(FLAGGEMS_VALUE(V) t, FLAGGEMS_VALUE(V) a, ident
   }
 }
 
-/// The error function.
-template <class V, if_math<V> = 0>
-FLAGGEMS_INLINE V erf(FLAGGEMS_VALUE(V) x) {
-  using T = element_of<V>;
-  const V a = abs(x);
+/// The error function for |x| < 1.
+template <class V>
+FLAGGEMS_INLINE V erf_near_zero(FLAGGEMS_VALUE(V) x) {
   const V z = x * x;
   V tail;
   if constexpr (is_f32_value<V>)
@@ -61,7 +59,13 @@ FLAGGEMS_INLINE V erf(FLAGGEMS_VALUE(V) x) {
                   0.000120553311328686655, -0.000014925595770253514, 1.64610084496765617e-6,
                   -1.63503959543517692e-7, 1.46603271113251277e-8, -1.13749502279625802e-9,
                   5.96067717395927591e-11);
-  const V near_zero = fma(x, tail, x);
+  return fma(x, tail, x);
+}
+/// The error function.
+template <class V, if_math<V> = 0>
+FLAGGEMS_INLINE V erf(FLAGGEMS_VALUE(V) x) {
+  using T = element_of<V>;
+  const V a = abs(x);
   constexpr T limit = is_f32_value<V> ? T(4.25f) : T(6.25f);
   const V t = keep_within(a, T(1), limit);
   V shifted;
@@ -72,7 +76,7 @@ FLAGGEMS_INLINE V erf(FLAGGEMS_VALUE(V) x) {
   normal_tail(s, s, above, below);
   // 1 - 2 Phi(-s)
   const V result = V(T(1)) - near_quotient(V(scaled_exp(twice, r) * above), V(s * below));
-  return copysign(select(mask_of<V>(a < V(T(1))), near_zero, result), x);
+  return copysign(select(mask_of<V>(a < V(T(1))), erf_near_zero<V>(x), result), x);
 }
 
 /// x / 2 (1 + erf(x / sqrt(2))), accurate to 6 ulp for x < 0 too, where 1 + erf cancels. x = -inf

@@ -16,7 +16,7 @@ FLAGGEMS_INLINE V erfc(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   constexpr int top = exponent_bias<V> + lift<V>;
   constexpr T limit = is_f32_value<V> ? T(10.2f) : T(27.3);
-  const V a = keep_within(x, T(0.5f), limit);
+  const V near_zero = V(T(1)) - erf_near_zero<V>(x), a = keep_within(abs(x), T(0.5f), limit);
   const V t = a * V(T(1.41421356237309504880));
   V shifted, above, below;
   normal_tail(t, t, above, below);
@@ -25,7 +25,8 @@ FLAGGEMS_INLINE V erfc(FLAGGEMS_VALUE(V) x) {
   const V r = reduce_ln2<top>(V(-(high * high)), shifted) - (a - high) * (a + high);
   const V quotient = V(T(2)) * near_quotient(above, V(below * t));
   const V tail = scaled_exp(quotient, r) * power_from(shifted) * V(power_of_two<V>(-lift<V>));
-  return select(mask_of<V>(x < V(T(0.5f))), V(V(T(1)) - erf(x)), tail);
+  const V distant = select(mask_of<V>(x < V(T(0))), V(V(T(2)) - tail), tail);
+  return select(mask_of<V>(abs(x) < V(T(0.5f))), near_zero, distant);
 }
 
 /// erfinv(a) / a to 5 digits, of w = -log(1 - a^2).
@@ -44,10 +45,16 @@ FLAGGEMS_INLINE V erfinv_start(FLAGGEMS_VALUE(V) w) {
 /// The same to the digits of f32, for w <= 16.
 template <class V>
 FLAGGEMS_INLINE V erfinv_ratio(FLAGGEMS_VALUE(V) w) {
-  const V s = sqrt(w) - V(3.0f);
   const V low =
       horner(w, 0.8862269205f, 0.232013818f, 0.01154865403f, -0.002334296433f, -0.0001274814009f,
              4.456507831e-5f, 3.983283001e-6f, -1.976469929e-6f, 2.21031415e-7f, -8.791056475e-9f);
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  if constexpr (is_same<V, f32>) {  // all but where |x| > 0.9966
+    if (w < 5.0f) return low;
+    stay_in_branch();
+  }
+#endif
+  const V s = near_root(w) - V(3.0f);
   const V high = horner(s, 2.832976796f, 1.001675074f, 0.009445655027f, -0.007639174876f,
                         0.005683477878f, -0.003588180165f, 0.001494934993f, -7.432669767e-5f,
                         -0.0003179026637f, 0.0001274459621f);
@@ -57,7 +64,7 @@ FLAGGEMS_INLINE V erfinv_ratio(FLAGGEMS_VALUE(V) w) {
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V erfinv(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  const V a = abs(x), one(T(1)), rest = one - a, w = -log(V(rest * (one + a)));
+  const V a = abs(x), one(T(1)), rest = one - a, w = -log_of_positive<V>(V(rest * (one + a)));
   V y;
   if constexpr (is_f32_value<V>) {
     y = a * erfinv_ratio(w);
@@ -70,7 +77,8 @@ FLAGGEMS_INLINE V erfinv(FLAGGEMS_VALUE(V) x) {
       y = y - d / fma(y, d, one);
     }
   }
-  return copysign(select(mask_of<V>(a == one), V(infinity_of<V>()), y), x);
+  const V limit = select(mask_of<V>(a == one), V(infinity_of<V>()), V(nan_of<V>()));
+  return copysign(select(mask_of<V>(a < one), y, limit), x);
 }
 
 }  // namespace flaggems::kernels

@@ -48,46 +48,47 @@ template <class V>
 inline constexpr element_of<V> far_root = is_f32_value<V> ? element_of<V>(8192)
                                                           : element_of<V>(268435456);
 
+/// log(x + c), where c is 1, or log(2 x) where x is far.
+template <class V>
+FLAGGEMS_INLINE V log_of_root(FLAGGEMS_VALUE(mask_of<V>) is_far, FLAGGEMS_VALUE(V) x) {
+  const V one(element_of<V>(1)), c = select(is_far, V(element_of<V>(0)), one);
+  V k;
+  const V f = split_sum(x, c, k);
+  const V y = log_of_split<V>(f, V(k + (one - c)));
+  return select(mask_of<V>(x < V(infinity_of<V>())), y, x);
+}
+
 /// Inverse hyperbolic sine.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V asinh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   const V a = abs(x), one(T(1)), z = a * a;
-  V tail;
-  if constexpr (is_f32_value<V>)
-    tail = horner(z, -0.1666666657f, 0.07499972894f, -0.04463002194f, 0.03015617862f,
-                  -0.02052679347f, 0.009936504309f);
-  else
-    tail = horner(z, -0.166666666666666666, 0.0749999999999991995, -0.0446428571426772268,
-                  0.0303819444285136829, -0.0223721583557362619, 0.0173527441556904025,
-                  -0.0139644833233513266, 0.011547475926257405, -0.00972571614415168816,
-                  0.00818236764637779006, -0.0064746008466359027, 0.00413835813140251965,
-                  -0.00149883584999574733);
-  const V near_zero = fma(V(a * z), tail, a);
-  const V middle = log1p(V(a + z / V(one + sqrt(V(z + one)))));
-  const V distant = log(a) + V(T(0.69314718055994530942));
-  const V r = select(mask_of<V>(a < V(T(0.5f))), near_zero,
-                     select(mask_of<V>(a > V(far_root<V>)), distant, middle));
-  return copysign(r, x);
+  const mask_of<V> is_far = a > V(far_root<V>);
+  const V t = a + near_quotient(z, V(one + near_root(V(z + one))));
+  return copysign(log_of_root<V>(is_far, select(is_far, a, t)), x);
 }
 /// Inverse hyperbolic cosine, with an error of 2.5 ulp; NaN for x < 1.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V acosh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   const V one(T(1)), t = x - one;
-  const V middle = log1p(V(t + sqrt(V(t * V(t + V(T(2)))))));
-  const V distant = log(x) + V(T(0.69314718055994530942));
-  const V r = select(mask_of<V>(x > V(far_root<V>)), distant, middle);
+  const mask_of<V> is_far = x > V(far_root<V>);
+  const V sum = t + moderate_root(V(t * V(t + V(T(2)))));
+  const V r = log_of_root<V>(is_far, select(is_far, x, sum));
   return select(mask_of<V>(x < one), V(nan_of<V>()), r);
 }
 /// Inverse hyperbolic tangent; NaN for |x| > 1.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V atanh(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  const V a = abs(x), twice = a + a, rest = V(T(1)) - a;
-  const V tiny = twice + twice * a / rest;
-  const V t = select(mask_of<V>(a < V(T(0.5f))), tiny, V(twice / rest));
-  return copysign(V(V(T(0.5f)) * log1p(t)), x);
+  const V a = abs(x), twice = a + a, one(T(1)), rest = one - a;
+  const mask_of<V> is_small = a < V(T(0.5f));
+  const V quotient = near_quotient(select(is_small, V(twice * a), twice), rest);
+  V k;
+  const V f = split_sum<V>(select(is_small, V(twice + quotient), quotient), one, k);
+  const V y = V(T(0.5f)) * log_of_split<V>(f, k);
+  const V limit = select(mask_of<V>(a == one), V(infinity_of<V>()), V(nan_of<V>()));
+  return copysign(select(mask_of<V>(a < one), y, limit), x);
 }
 
 }  // namespace flaggems::kernels

@@ -11,24 +11,71 @@
 
 namespace flaggems::kernels {
 
-/// A positive finite x as 2^k (1 + f): returns f and sets k.
+/// The bits of sqrt(1/2).
+template <class V>
+FLAGGEMS_INLINE constexpr typename float_format<element_of<V>>::bits root_bits() {
+  using T = element_of<V>;
+  return bit_cast<typename float_format<T>::bits>(T(0.70710678118654752440f));
+}
+/// The bits of a positive normal x = 2^k (1 + f), moved so that the exponent is k's.
+template <class V>
+FLAGGEMS_INLINE bits_of<V> exponent_first(FLAGGEMS_VALUE(V) x) {
+  return bit_cast<bits_of<V>>(x) + bits_of<V>(one_bits<V>() - root_bits<V>());
+}
+/// k + bias of them, less `bias`.
+template <class V>
+FLAGGEMS_INLINE V exponent_of(FLAGGEMS_VALUE(bits_of<V>) moved, FLAGGEMS_VALUE(V) bias) {
+  using T = element_of<V>;
+  using bits = typename float_format<T>::bits;
+  constexpr int mantissa = float_format<T>::mantissa;
+  constexpr T shift = power_of_two<V>(mantissa);
+  return bit_cast<V>(bits_of<V>((moved >> mantissa) | bits_of<V>(bit_cast<bits>(shift)))) - bias;
+}
+/// f of them.
+template <class V>
+FLAGGEMS_INLINE V fraction_of(FLAGGEMS_VALUE(bits_of<V>) moved) {
+  using T = element_of<V>;
+  using bits = typename float_format<T>::bits;
+  using U = bits_of<V>;
+  const U rest(static_cast<bits>((bits(1) << float_format<T>::mantissa) - 1));
+  return bit_cast<V>(U((moved & rest) + U(root_bits<V>()))) - V(T(1));
+}
+/// A positive x as 2^k (1 + f), where it is a normal number: returns f and sets k.
+template <class V>
+FLAGGEMS_INLINE V split_normal(FLAGGEMS_VALUE(V) x, identity<V>& k) {
+  using T = element_of<V>;
+  using format = float_format<T>;
+  const bits_of<V> moved = exponent_first<V>(x);
+  k = exponent_of<V>(moved, V(power_of_two<V>(format::mantissa) + T(format::bias)));
+  return fraction_of<V>(moved);
+}
+/// The same where it is finite.
 template <class V>
 FLAGGEMS_INLINE V split_binary(FLAGGEMS_VALUE(V) x, identity<V>& k) {
   using T = element_of<V>;
   using format = float_format<T>;
+  constexpr int raise = format::mantissa + 2;
+  constexpr T bias = power_of_two<V>(format::mantissa) + T(format::bias);
+  const mask_of<V> tiny = x < V(power_of_two<V>(1 - format::bias));
+  const bits_of<V> moved = exponent_first<V>(select(tiny, V(x * V(power_of_two<V>(raise))), x));
+  k = exponent_of<V>(moved, select(tiny, V(bias + T(raise)), V(bias)));
+  return fraction_of<V>(moved);
+}
+/// x + c = 2^k (1 + f) for a c of 0 or 1 and a positive normal sum: returns f, without the sum's
+/// rounding error, and sets k.
+template <class V>
+FLAGGEMS_INLINE V split_sum(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) c, identity<V>& k) {
+  using T = element_of<V>;
+  using format = float_format<T>;
   using bits = typename format::bits;
   using U = bits_of<V>;
-  constexpr int raise = format::mantissa + 2;
-  const mask_of<V> tiny = x < V(power_of_two<V>(1 - format::bias));
-  const V normal = select(tiny, V(x * V(power_of_two<V>(raise))), x);
-  const bits sqrt_half = bit_cast<bits>(T(0.70710678118654752440f));
-  const U moved = bit_cast<U>(normal) + U(one_bits<V>() - sqrt_half);
-  const T exponent_shift = power_of_two<V>(format::mantissa);
-  k = bit_cast<V>(U((moved >> format::mantissa) | U(bit_cast<bits>(exponent_shift)))) -
-      select(tiny, V(exponent_shift + T(format::bias + raise)),
-             V(exponent_shift + T(format::bias)));
-  const U rest(static_cast<bits>((bits(1) << format::mantissa) - 1));
-  return bit_cast<V>(U((moved & rest) + U(sqrt_half))) - V(T(1));
+  const U moved = exponent_first<V>(V(x + c));
+  k = exponent_of<V>(moved, V(power_of_two<V>(format::mantissa) + T(format::bias)));
+  // 2^-k, by way of 2^(2 - k), which is a normal number for the greatest k, too.
+  const U exponent = moved & U(~((bits(1) << format::mantissa) - 1));
+  const U most(static_cast<bits>(bits(2 * format::bias + 2) << format::mantissa));
+  const V scale = V(T(0.25f)) * bit_cast<V>(U(most - exponent));
+  return fma(x, scale, fma(c, scale, V(T(-1))));
 }
 
 /// s (f^2 / 2 + R): log(1 + f) = f - (f^2 / 2 - log_tail).
@@ -56,44 +103,52 @@ FLAGGEMS_INLINE V log_limits(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   return select(mask_of<V>(x <= zero), lower, upper);
 }
 
+/// log(2^k (1 + f)) for sqrt(1/2) <= 1 + f < sqrt(2).
+template <class V>
+FLAGGEMS_INLINE V log_of_split(FLAGGEMS_VALUE(V) f, FLAGGEMS_VALUE(V) k) {
+  using T = element_of<V>;
+  using constants = ln2_constants<T>;
+  const V half_square = V(T(0.5f)) * f * f;
+  const V low = fma(k, V(constants::low), log_tail(f, half_square));
+  return fma(k, V(constants::high), V(f - (half_square - low)));
+}
 /// Natural logarithm.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V log(FLAGGEMS_VALUE(V) x) {
-  using T = element_of<V>;
-  using constants = ln2_constants<T>;
   V k;
   const V f = split_binary(x, k);
-  const V half_square = V(T(0.5f)) * f * f;
-  const V low = fma(k, V(constants::low), log_tail(f, half_square));
-  const V y = fma(k, V(constants::high), V(f - (half_square - low)));
-  return log_limits(x, y);
+  return log_limits(x, log_of_split<V>(f, k));
+}
+/// The same of a positive normal number.
+template <class V>
+FLAGGEMS_INLINE V log_of_positive(FLAGGEMS_VALUE(V) x) {
+  V k;
+  const V f = split_normal(x, k);
+  return log_of_split<V>(f, k);
 }
 
 /// log(1 + x), accurate near zero.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V log1p(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  using constants = ln2_constants<T>;
-  using format = float_format<T>;
-  using U = bits_of<V>;
   const V one(T(1));
-  const V u = one + x;
-  const V back = u - one;
-  const V u_error = (one - (u - back)) + (x - back);  // u + u_error = 1 + x exactly
   V k;
-  const V f_head = split_binary(u, k);
-  // What 1 + x lost, on the scale of 1 + f. k <= bias, and u_error = 0 for the greatest x.
-  const V shift(power_of_two<V>(format::mantissa));
-  const U k_bits = bit_cast<U>(V(V(T(format::bias)) - k + shift));
-  const V scale = bit_cast<V>(U(k_bits << format::mantissa));
-  const V lost = select(mask_of<V>(k < V(T(format::mantissa + 10))), V(u_error * scale), V(T(0)));
-  const V f = f_head + lost;
-  const V f_error = lost - (f - f_head);
-  const V half_square = V(T(0.5f)) * f * f;
-  const V low = fma(k, V(constants::low), V(log_tail(f, half_square) + f_error));
-  const V y = fma(k, V(constants::high), V(f - (half_square - low)));
-  const V tiny(power_of_two<V>(-format::mantissa - 2));
-  return select(mask_of<V>(abs(x) < tiny), x, log_limits(u, y));
+  const V f = split_sum(x, one, k);
+  const V y = log_limits(V(x + one), log_of_split<V>(f, k));
+  const V tiny(power_of_two<V>(-float_format<T>::mantissa - 2));
+  return select(mask_of<V>(abs(x) < tiny), x, y);  // -0, too
+}
+/// The same for 0 <= x <= 1 or NaN.
+template <class V>
+FLAGGEMS_INLINE V log1p_of_fraction(FLAGGEMS_VALUE(V) x) {
+  if constexpr (is_f32_value<V>) {
+    // As log_tail, with a wider range.
+    const V half_square = V(0.5f) * x * x, s = near_quotient(x, V(V(2.0f) + x)), z = s * s;
+    const V r = horner(z, 6.666641313e-01f, 4.002169906e-01f, 2.799914106e-01f, 2.802445890e-01f);
+    return x - (half_square - s * fma(z, r, half_square));
+  } else {
+    return log1p(x);
+  }
 }
 
 /// Constants of a logarithm with base b: 1 / ln b and ln 2 / ln b, each high + low.
@@ -186,7 +241,7 @@ FLAGGEMS_INLINE V log10(FLAGGEMS_VALUE(V) x) {
 /// log(1 + e^x), as max(x, 0) + log1p(e^-|x|).
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V softplus(FLAGGEMS_VALUE(V) x) {
-  return maximum(x, V(element_of<V>(0))) + log1p(exp(V(-abs(x))));
+  return maximum(x, V(element_of<V>(0))) + log1p_of_fraction<V>(exp(V(-abs(x))));
 }
 
 /// log2 of a positive finite x with about 1.5 times the working precision: returns the upper part,

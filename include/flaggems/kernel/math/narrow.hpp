@@ -29,17 +29,6 @@ FLAGGEMS_INLINE f32 log2_of_normal(f32 x) {
   return log2(x);
 #endif
 }
-/// The square root of a number that is not below the normal range, or 0.
-FLAGGEMS_INLINE f32 root_narrow(f32 x) {
-#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-  f32 r;
-  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-  return r;
-#else
-  return sqrt(x);
-#endif
-}
-
 /// x, or -0 for a negative x, as the minimum of the bits: one instruction that orders zeros.
 FLAGGEMS_INLINE f32 positive_part(f32 x) {
   return bit_cast<f32>(min_of(bit_cast<u32>(x), 0x80000000u));
@@ -111,14 +100,14 @@ FLAGGEMS_INLINE f32 log_sigmoid_narrow(f32 x) {
 FLAGGEMS_INLINE f32 asinh_narrow(f32 x) {
   const f32 a = abs(x);
   const bool distant = a > 8192.0f;  // where the root is a
-  const f32 sum = distant ? a : a + root_narrow(fma(a, a, 1.0f));
+  const f32 sum = distant ? a : a + near_root(fma(a, a, 1.0f));
   const f32 result = 0.693147181f * (log2_of_normal(sum) + (distant ? 1.0f : 0.0f));
   return a < 0.0625f ? x * fma(x * x, -0.166666667f, 1.0f) : copysign(result, x);
 }
 FLAGGEMS_INLINE f32 acosh_narrow(f32 x) {
   const f32 t = x - 1.0f;
   const bool distant = x > 8192.0f;
-  const f32 sum = distant ? x : x + root_narrow(t * (t + 2.0f));
+  const f32 sum = distant ? x : x + near_root(t * (t + 2.0f));
   const f32 result = 0.693147181f * (log2_of_normal(sum) + (distant ? 1.0f : 0.0f));
   return x < 1.0f ? nan_of<f32>() : result;
 }
@@ -159,7 +148,7 @@ FLAGGEMS_INLINE f32 erf_narrow(f32 x) {
 }
 FLAGGEMS_INLINE f32 erfinv_narrow(f32 x) {
   const f32 a = abs(x), w = -0.693147181f * log2_of_normal((1.0f - a) * (1.0f + a));
-  const f32 s = root_narrow(w);
+  const f32 s = near_root(w);
   const f32 low = horner(w, 0.886257648f, 0.231530935f, 0.0127156246f, -0.00332863489f,
                          0.000236560401f, -4.41091106e-06f);
   const f32 high =
@@ -190,7 +179,7 @@ FLAGGEMS_INLINE f32 gelu_tanh_slope_narrow(f32 x) {
 /// acos(|x|).
 FLAGGEMS_INLINE f32 arc_of_near(f32 a) {
   const f32 z = a < 0.5f ? a * a : (1.0f - a) * 0.5f;
-  const f32 t = a < 0.5f ? a : root_narrow(z);
+  const f32 t = a < 0.5f ? a : near_root(z);
   return t * horner(z, 0.99999851f, 0.166852191f, 0.0714840367f, 0.065067485f);
 }
 FLAGGEMS_INLINE f32 asin_narrow(f32 x) {
@@ -259,7 +248,7 @@ FLAGGEMS_INLINE f32 hypot_narrow(f32 a, f32 b) {
   const f32 scale = large ? 0x1p-70f : tiny ? 0x1p70f : 1.0f;
   const f32 back = large ? 0x1p70f : tiny ? 0x1p-70f : 1.0f;
   const f32 p = x * scale, q = y * scale;
-  const f32 r = root_narrow(fma(p, p, q * q)) * back;
+  const f32 r = near_root(fma(p, p, q * q)) * back;
   return x == infinity_of<f32>() || y == infinity_of<f32>() ? infinity_of<f32>() : r;
 }
 

@@ -214,6 +214,20 @@ FLAGGEMS_INLINE V cos(FLAGGEMS_VALUE(V) x) {
   return sin_shifted(x, 1);
 }
 
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+/// tan(r + r_low), or with `odd` -1 / tan(r + r_low), for |r| <= pi / 4: a sum of two numbers whose
+/// inverse an instruction begins, for which products must be rounded with their sums.
+FLAGGEMS_INLINE f32 tan_of_remainder(f32 r, f32 r_low, bool odd) {
+  const f32 z = r * r;
+  const f32 tail = horner(z, 3.333334989e-01f, 1.333265842e-01f, 5.406049224e-02f, 2.127911934e-02f,
+                          1.084400327e-02f, 7.886241699e-05f, 4.381678986e-03f);
+  const f32 rest = fma(r * z, tail, fma(r_low, z, r_low)), high = r + rest;
+  const f32 low = rest - (high - r), inverse = near_quotient(1.0f, high);
+  const f32 missing = fma(-low, inverse, fma(-high, inverse, 1.0f));
+  return odd ? -fma(missing, inverse, inverse) : high;
+}
+#endif
+
 /// Tangent, for every x, with an error of 2.5 ulp.
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V tan(FLAGGEMS_VALUE(V) x) {
@@ -223,10 +237,13 @@ FLAGGEMS_INLINE V tan(FLAGGEMS_VALUE(V) x) {
   V r_low;
   U quadrant;
   const V r = reduce_quadrant(x, r_low, quadrant);
-  const V s = sin_of_remainder(r, r_low), c = cos_of_remainder(r, r_low);
   const mask_of<V> odd = (quadrant & U(bits(1))) == U(bits(1));
-  const V y = select(odd, V(-c), s) / select(odd, s, c);
   const V tiny(power_of_two<V>(-float_format<T>::mantissa / 2 - 2));
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  if constexpr (is_same<V, f32>) return abs(x) < tiny ? x : tan_of_remainder(r, r_low, odd);
+#endif
+  const V s = sin_of_remainder(r, r_low), c = cos_of_remainder(r, r_low);
+  const V y = select(odd, V(-c), s) / select(odd, s, c);
   return select(mask_of<V>(abs(x) < tiny), x, y);
 }
 
@@ -234,26 +251,21 @@ FLAGGEMS_INLINE V tan(FLAGGEMS_VALUE(V) x) {
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V sinc(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
-  using bits = typename float_format<T>::bits;
-  using U = bits_of<V>;
-  // x = an even number + k / 2 + r, |r| <= 1/4, all exact.
-  const V turned = x - V(T(2)) * round(V(x * V(T(0.5f))));
-  const V shifted = turned + turned + V(rounding_shift<V>());
-  const V k = shifted - V(rounding_shift<V>());
-  const V r = turned - V(T(0.5f)) * k;
-  // pi r as a sum of two numbers; the product of the upper halves is exact.
-  const T pi_high = is_f32_value<V> ? T(3.140625f) : T(3.1415926218032837);
-  const T pi_low = is_f32_value<V> ? T(0.00096765358979323846) : T(3.1786509547056394e-8);
-  const V pi(T(3.14159265358979323846)), high = upper_half(r);
-  const V first = high * V(pi_high), second = high * V(pi_low) + (r - high) * pi;
-  const V y = first + second, y_low = second - (y - first);
-  const U quadrant = bit_cast<U>(shifted);
-  const mask_of<V> even = (quadrant & U(bits(1))) == U(bits(0));
-  const V sine = select(even, sin_of_remainder(y, y_low), cos_of_remainder(y, y_low));
-  const U sign = (quadrant & U(bits(2))) << (static_cast<int>(sizeof(bits)) * 8 - 2);
-  const V turned_sine = bit_cast<V>(U(bit_cast<U>(sine) ^ sign));
+  // x = an even number + turned. The sines of pi turned and of pi r are the same; all is exact.
+  const V turned = x - V(T(2)) * round(V(x * V(T(0.5f)))), one(T(1));
+  const V r =
+      select(mask_of<V>(abs(turned) > V(T(0.5f))), V(-(turned - copysign(one, turned))), turned);
+  const V z = r * r;
+  V tail;  // of sin(pi r) / (pi r)
+  if constexpr (is_f32_value<V>)
+    tail = horner(z, -1.644934063e+00f, 8.117422086e-01f, -1.907479629e-01f, 2.611754633e-02f,
+                  -2.237149616e-03f);
+  else
+    tail = horner(z, -1.64493406684822644, 0.811742425283353613, -0.190751824122082576,
+                  0.0261478478176114557, -0.00234608103480480577, 0.000148428787108781699,
+                  -6.97584038839376642e-6, 2.53008807477631926e-7, -7.09211952370817887e-9);
   const V tiny(power_of_two<V>(-float_format<T>::mantissa / 2 - 3));
-  return select(mask_of<V>(abs(x) < tiny), V(T(1)), V(turned_sine / V(pi * x)));
+  return select(mask_of<V>(abs(x) < tiny), one, V(near_quotient(r, x) * fma(z, tail, one)));
 }
 
 }  // namespace flaggems::kernels

@@ -9,7 +9,7 @@
 #include <flaggems/kernel/family/copy/vector/blocks.hpp>
 #include <flaggems/launch/streaming.hpp>
 #include <flaggems/launch/tuning.hpp>
-#include <flaggems/ops/dispatch/copy_rows.hpp>
+#include <flaggems/ops/dispatch/gathered_copy.hpp>
 #include <flaggems/ops/dispatch/pointwise.hpp>
 #include <flaggems/ops/plan/copy.hpp>
 
@@ -127,7 +127,7 @@ inline bool is_vectorizable_across(const iteration& it, const memory_layout& out
 }
 
 /// The space of a copy.
-FLAGGEMS_NOINLINE inline iteration plan_copy(const memory_layout& out, const memory_layout& x) {
+FLAGGEMS_NOINLINE_ONCE iteration plan_copy(const memory_layout& out, const memory_layout& x) {
   iteration it(out.sizes);
   it.add(out.sizes, out.strides);
   it.add(x.sizes, x.strides);
@@ -186,6 +186,11 @@ void simt_copy(const char* op, const S& stream, const memory_layout& out, const 
       rows.add(stream, config, row_input);
       return rows.flush(stream, config);
     }
+  }
+  if constexpr (sizeof(Word) < 4) {  // stores of single ones would not keep the memory busy
+    if (!is_vectorizable(it, 0, 16 / sizeof(Word), layouts) &&
+        copy_scattered<Word>(op, stream, it, out, x, n))
+      return;
   }
   kernels::target<Word> to{written_words, {}};
   kernels::arg<Word, Word> from{read_words, {}};

@@ -4,7 +4,7 @@
 // Launches that copy rows of several operands on a SIMT device.
 #pragma once
 
-#include <flaggems/kernel/family/copy/simt/rows.hpp>
+#include <flaggems/kernel/family/copy/simt/gathered.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>
@@ -83,16 +83,34 @@ class row_joiner {
       plan_steps<device_of<S>>(config, space_.steps);
       launch<kernel>(stream, config, space_, out);
     };
+    // Whole rows of less than two vectors: a thread stores vectors of several rows.
+    const bool gathers = columns_ * bytes_ == to_.bytes && to_.bytes < 32 && bytes_ < 16 &&
+                         to_.step == to_.bytes && reinterpret_cast<u64>(out) % 16 == 0;
+    const auto gather = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
+      using source = kernels::joined_source<kernels::uint_of_size<Bytes>>;
+      using kernel = kernels::gather_vectors<source>;
+      space_.columns = divider_by(columns_);
+      const i64 units = columns_ * to_.rows;
+      plan_steps<device_of<S>>(config, kernels::ceil_div(units, i64{kernel::width}));
+      launch<kernel>(stream, config, static_cast<u32>(units), source{space_},
+                     reinterpret_cast<typename source::word*>(out));
+    };
+    const auto either = [&](auto bytes) {
+      if constexpr (bytes < 16) {
+        if (gathers) return gather(bytes);
+      }
+      run(bytes);
+    };
     if (bytes_ == 16)
-      run(std::integral_constant<int, 16>{});
+      either(std::integral_constant<int, 16>{});
     else if (bytes_ == 8)
-      run(std::integral_constant<int, 8>{});
+      either(std::integral_constant<int, 8>{});
     else if (bytes_ == 4)
-      run(std::integral_constant<int, 4>{});
+      either(std::integral_constant<int, 4>{});
     else if (bytes_ == 2)
-      run(std::integral_constant<int, 2>{});
+      either(std::integral_constant<int, 2>{});
     else
-      run(std::integral_constant<int, 1>{});
+      either(std::integral_constant<int, 1>{});
     columns_ = 0;
     space_.count = 0;
   }

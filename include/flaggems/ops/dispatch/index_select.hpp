@@ -71,7 +71,7 @@ lookup_arguments<Word, J> arguments_of(const iteration& it, const tensor_view<co
 
 /// The largest power of two bytes that each row of both operands is made of, and begins at a
 /// multiple of, along their last dimensions; 1 if those are not contiguous.
-FLAGGEMS_NOINLINE inline u64 common_row_word(const memory_layout& a, const memory_layout& b) {
+FLAGGEMS_NOINLINE_ONCE u64 common_row_word(const memory_layout& a, const memory_layout& b) {
   u64 odd = 0;
   for (const memory_layout* x : {&a, &b}) {
     const int last = x->sizes.size() - 1;

@@ -5,6 +5,7 @@
 // the kernels of lookups; writes by one thread for each place, or sorted.
 #pragma once
 
+#include <flaggems/kernel/family/index/simt/joined_lines.hpp>
 #include <flaggems/kernel/family/index/simt/writes.hpp>
 #include <flaggems/kernel/family/index/vector/scatter.hpp>
 #include <flaggems/ops/dispatch/index_select.hpp>
@@ -411,6 +412,66 @@ void launch_scatter(const char* op, const S& stream, const indexed_elements<T, J
   }
 }
 
+/// Joins along dimension d where each element has an index of its own and lines fit in block-local
+/// memory; false, having written nothing, if it does not apply.
+template <class S, class T, class J, class D>
+bool launch_joined_lines(const char* op, const S& stream, tensor_view<T, D> out, int d,
+                         tensor_view<const J, D> index, tensor_view<const T, D> source,
+                         kernels::joining how) {
+  using kernel = kernels::join_lines<T, J>;
+  using numbers = tuning<families::index, D>;
+  const i64 count = index.size(d), size = out.size(d), lines = index.numel() / count;
+  constexpr i64 most = numbers::line_bytes / static_cast<i64>(sizeof(typename kernel::C));
+  if (size > most || size / numbers::line_share > count || lines < numbers::least_rows)
+    return false;
+  const int last = index.rank() - 1;
+  for (int k = 0; k <= last; ++k) {
+    if (index.size(k) != 1 && index.stride(k) == 0) return false;  // to sort it is less
+    if (k != d) out = out.narrow(k, 0, index.size(k));
+  }
+  out = out.transpose(d, last);
+  index = index.transpose(d, last);
+  source = source.transpose(d, last);
+  const auto join = [&](const auto& to, const auto& at, const auto& from) {
+    const shape sizes = at.select(last, 0).shape_of();
+    iteration it(sizes);
+    it.add(sizes, to.select(last, 0).strides());
+    it.add(sizes, from.select(last, 0).strides());
+    it.add(sizes, at.select(last, 0).strides());
+    it.collapse();
+    kernels::line_space space{it.rank(),
+                              lines,
+                              {},
+                              {},
+                              {},
+                              {},
+                              size,
+                              count,
+                              to.stride(last),
+                              from.stride(last),
+                              static_cast<int>(std::bit_width(static_cast<u64>(size - 1)))};
+    for (int k = 0; k < it.rank(); ++k) space.sizes[k] = it.size(k);
+    it.copy_strides(0, space.strides);
+    it.copy_strides(1, space.source);
+    it.copy_strides(2, space.index);
+    launch_config config;
+    config.op = op;
+    config.tiles = lines;
+    config.threads = D::geometry::warp_size;
+    config.scratch = scratch_bytes<typename kernel::C>(size);
+    config.work = work_of(source.numel(), sizeof(T) + sizeof(J), 2);
+    launch<kernel>(stream, config, space, to.data(), from.data(), at.data(), how);
+  };
+  if (index.stride(last) == 1 || count == 1) return join(out, index, source), true;
+  // Lines become neighbours, as an access to each element alone would cost a sector.
+  auto to = copied<T>(op, stream, out);
+  const auto at = copied<J>(op, stream, index);
+  const auto from = copied<T>(op, stream, source);
+  join(to.view(), at.view(), from.view());
+  copy_unless_same(op, stream, out, input_of(to));
+  return true;
+}
+
 /// Writes source along a dimension of out, at an index of its sizes. Sums of small floats that are
 /// not small beside out are of a copy of it in f32: in the same order, and rounded once as well.
 template <class S, class T, class J, class D>
@@ -429,6 +490,10 @@ void launch_scatter_along(const char* op, const S& stream, const tensor_view<T, 
                              std::as_const(values).view(), meeting, how);
       return assign_node(op, stream, out, cast<T>(sums).node);
     }
+  if constexpr (has_simt<D>)
+    if (how != kernels::joining::replace &&
+        launch_joined_lines(op, stream, out, dim, index, source, how))
+      return;
   launch_scatter(op, stream, elements_along(out, dim, index), source, meeting, how);
 }
 

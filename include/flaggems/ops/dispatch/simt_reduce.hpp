@@ -36,6 +36,50 @@ constexpr i64 parts_for(i64 blocks, i64 vectors) noexcept {
 /// (simt_reduce_rows); short ones (simt_reduce_short).
 enum class along_rows { any, vectorized, sided, short_ones };
 
+/// Whether a formula reads 16-bit floats or less only, so that narrow functions suffice where its
+/// reduction is rounded to as few bits.
+template <class E>
+inline constexpr bool reads_small_floats = false;
+template <class T, class C>
+inline constexpr bool reads_small_floats<kernels::arg<T, C>> = kernels::is_small_float<T>;
+template <class C>
+inline constexpr bool reads_small_floats<kernels::literal<C>> = true;
+template <class R, class F, class... E>
+inline constexpr bool reads_small_floats<kernels::node<R, F, E...>> = std::is_same_v<R, f32> &&
+                                                                      (reads_small_floats<E> &&
+                                                                       ...);
+
+/// A formula by the narrow forms of its functions.
+template <class E>
+E narrowed(const E& leaf) {
+  return leaf;
+}
+template <class R, class F, class... E>
+auto narrowed_node(const F& f, const E&... e) {
+  const auto narrow = narrow_form(f);
+  return kernels::node<R, std::remove_const_t<decltype(narrow)>, E...>{narrow, e...};
+}
+template <class R, class F, class A>
+auto narrowed(const kernels::node<R, F, A>& e) {
+  return narrowed_node<R>(e.f, narrowed(e.a));
+}
+template <class R, class F, class A, class B>
+auto narrowed(const kernels::node<R, F, A, B>& e) {
+  return narrowed_node<R>(e.f, narrowed(e.a), narrowed(e.b));
+}
+template <class R, class F, class A, class B, class D>
+auto narrowed(const kernels::node<R, F, A, B, D>& e) {
+  return narrowed_node<R>(e.f, narrowed(e.a), narrowed(e.b), narrowed(e.d));
+}
+
+/// What a reduction's operands are like: the vectors' size, the tensors that are read, and whether
+/// elements take long.
+struct row_options {
+  i64 width;
+  int leaves;
+  bool is_long;
+};
+
 /// How columns are distributed: lanes per thread, and whether results may be split.
 struct column_options {
   i64 width;
@@ -51,13 +95,14 @@ struct simt_shares {
   i64 tiles;
   kernels::reduction_shares of_threads;
   along_rows kernel = along_rows::any;
+  i64 block = threads;
 
   /// Lanes along a reduced dimension, vectors of `width` elements, a power of two.
-  /// is_vectorizable(n): there are vectors of n elements everywhere; `one_leaf`: the elements are
-  /// read of one tensor.
+  /// is_vectorizable(n): there are vectors of n elements everywhere.
   template <class Space, class IsVectorizable>
-  static simt_shares inner(Space& space, i64 width, bool one_leaf,
+  static simt_shares inner(Space& space, row_options options,
                            const IsVectorizable& is_vectorizable) {
+    const i64 width = options.width;
     const i64 vectors = ceil_shift(space.inner, bits_of(width));
     const i64 all = work_of(vectors, space.steps);  // of a result
     if constexpr (std::is_same_v<Space, kernels::reduction_plane>) {
@@ -76,7 +121,8 @@ struct simt_shares {
     space.parts = space.chunks = 1;
     space.chunk = space.inner;
     if (group == threads) {
-      const i64 parts = parts_for<Numbers>(space.outputs, all / threads);
+      const i64 parts = parts_for<Numbers>(
+          space.outputs, (options.is_long ? Numbers::long_weight : 1) * all / threads);
       if (parts > 1) cut(space, parts, vectors, width);
     }
     const i64 along = group_for(ceil_shift(space.chunk, bits_of(width)), group);
@@ -86,13 +132,20 @@ struct simt_shares {
         space.chunk <= kernels::folded_run * kernels::prefetch_distance<2> * width * group) {
       if (is_vectorizable(width))
         kernel = along_rows::vectorized;
-      else if (one_leaf && group >= width && is_vectorizable(1))
+      else if (options.leaves == 1 && group >= width && is_vectorizable(1))
         kernel = along_rows::sided;
     }
+    // Few rows that are not cut: threads hide the latency of what has several operands.
+    i64 block = threads;
+    if (kernel == along_rows::vectorized && options.leaves > 1 && space.parts == 1)
+      while (group == block && block < kernels::most_row_threads && 4 * block < all &&
+             work_of(space.outputs, block) < busy)
+        block = group = 2 * block;
     return {ceil_shift(items, bits_of(groups)),
             {items, space.parts == 1 ? space.steps : kernels::ceil_div(space.steps, space.parts),
              bits_of(group), bits_of(along)},
-            kernel};
+            kernel,
+            block};
   }
 
   /// Lanes along a kept dimension, `width` per thread.
@@ -141,8 +194,8 @@ struct dense_rows {
   i64 rows = 1, length = 1;  // results, and the elements of each
   bool all = false;
 
-  FLAGGEMS_NOINLINE dense_rows(const char* op, const memory_layout& out, layout_list in,
-                               int_list dims, bool keepdim) {
+  FLAGGEMS_NOINLINE_ONCE dense_rows(const char* op, const memory_layout& out, layout_list in,
+                                    int_list dims, bool keepdim) {
     const int_list sizes = in[0].sizes;
     for (const memory_layout& x : in)
       if (is_position(x) || !is_contiguous(x.sizes, x.strides) || !same_sizes(x.sizes, sizes))
@@ -320,7 +373,14 @@ void run_simt_reduction(const char* op, const S& stream, const Operands& operand
   using state = typename Reducer::state;
   using device = device_of<S>;
   int next = 1;
-  const auto e = node.template build<C>(operands, next);
+  const auto built = node.template build<C>(operands, next);
+  const auto e = [&] {
+    if constexpr (kernels::is_small_float<T> &&
+                  reads_small_floats<std::remove_const_t<decltype(built)>>)
+      return narrowed(built);
+    else
+      return built;
+  }();
   using row = std::remove_cvref_t<decltype(e.at(kernels::coordinates{}))>;
   constexpr i64 width = kernels::row_vectors<row>::most;
   sink.out = {out, {}};
@@ -353,15 +413,15 @@ void run_simt_reduction(const char* op, const S& stream, const Operands& operand
     const i64 elements = work_of(space.outputs, space.inner, space.steps);
     constexpr int leaves = kernels::row_vectors<row>::leaves;
     using shares_type = simt_shares<tuning<families::reduce, device>>;
-    const shares_type shares = shares_type::inner(space, width, leaves == 1, [&](i64 n) {
-      return is_vectorizable(operands, in, lane_dimension(space), n, leaves > 1);
-    });
+    const shares_type shares = shares_type::inner(
+        space, {width, leaves, kernels::is_long<row>},
+        [&](i64 n) { return is_vectorizable(operands, in, lane_dimension(space), n, leaves > 1); });
     launch_config config;
     config.op = op;
     config.tiles = shares.tiles;
     config.work = work_of(elements, 8);
     constexpr int threads = int{shares_type::threads};
-    config.threads = threads;
+    config.threads = static_cast<int>(shares.block);
     using formula = std::remove_const_t<decltype(e)>;
     using places = std::remove_const_t<decltype(index)>;
     if constexpr (std::is_same_v<space_type, kernels::reduction_plane>) {

@@ -38,8 +38,8 @@ inline kernels::divider divider_by(i64 divisor) {
 /// Whether vectors of `size` elements, a power of two, lie along the inner dimension of every
 /// operand of a part of a space, which begins at element `first` of that; `layouts` tells where
 /// each operand begins, and the size of its elements.
-FLAGGEMS_NOINLINE inline bool is_vectorizable(const iteration& it, i64 first, int size,
-                                              std::span<const memory_layout> layouts) {
+FLAGGEMS_NOINLINE_ONCE bool is_vectorizable(const iteration& it, i64 first, int size,
+                                            std::span<const memory_layout> layouts) {
   const int inner = it.rank() - 1;
   if (inner < 0 || it.stride(0, inner) != 1) return false;
   i64 odd = it.size(inner) | first;  // all that has to be a multiple
@@ -56,10 +56,9 @@ FLAGGEMS_NOINLINE inline bool is_vectorizable(const iteration& it, i64 first, in
 
 /// A narrow part of a space for a kernel whose steps are single elements, or vectors of `size`; of
 /// `many` of them a thread takes `several`. The first `operands` have vectors, or are broadcast.
-FLAGGEMS_NOINLINE inline kernels::strided_space strided_space_of(const iteration& it,
-                                                                 bool vectorized, int size,
-                                                                 int several, int operands,
-                                                                 i64 many) {
+FLAGGEMS_NOINLINE_ONCE kernels::strided_space strided_space_of(const iteration& it, bool vectorized,
+                                                               int size, int several, int operands,
+                                                               i64 many) {
   kernels::strided_space space;  // of whose dimensions only those in use are set
   const int inner = it.rank() - 1, shared = kernels::max_of(inner - 1, 0);
   space.inner = kernels::max_of(inner, 0);

@@ -19,16 +19,16 @@ namespace detail {
 template <class D>
 inline constexpr bool host_reads = host_accessible<D>;
 
-[[noreturn]] FLAGGEMS_COLD inline void raise_output_sizes(const char* op, int_list expected,
-                                                          int_list got) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_output_sizes(const char* op, int_list expected,
+                                                        int_list got) {
   raise(errc::shape_mismatch, op, "an output of sizes " + to_string(expected), to_string(got));
 }
-[[noreturn]] FLAGGEMS_COLD inline void raise_other_sizes(const char* op, int_list expected,
-                                                         int_list got) {
+[[noreturn]] FLAGGEMS_COLD_ONCE void raise_other_sizes(const char* op, int_list expected,
+                                                       int_list got) {
   raise(errc::shape_mismatch, op, "sizes " + to_string(expected), to_string(got));
 }
 
-FLAGGEMS_NOINLINE inline void check_writable(const char* op, const memory_layout& out) {
+FLAGGEMS_NOINLINE_ONCE void check_writable(const char* op, const memory_layout& out) {
   if (has_internal_overlap(out.item, out.sizes, out.strides)) [[unlikely]]
     raise(errc::overlap, op, "an output without internal overlap",
           "strides that put several elements on one place");

@@ -7,6 +7,12 @@
 #include <flaggems/kernel/family/copy/space.hpp>
 #include <flaggems/tensor/overlap.hpp>
 
+namespace flaggems {
+/// What the elements around the input are: a number, the input mirrored at its edge, its edge, or
+/// its other end.
+enum class pad_mode { constant, reflect, replicate, circular };
+}  // namespace flaggems
+
 namespace flaggems::detail {
 
 /// How the host copies bits from one layout to another: which two dimensions are a block's, and in

@@ -78,7 +78,7 @@ class iteration {
   }
 
   /// Sorts the dimensions by the first operand's strides, smallest innermost, and merges them.
-  void collapse() {
+  FLAGGEMS_ONCE void collapse() {
     sort(0);
     merge();
   }
@@ -90,7 +90,7 @@ class iteration {
     merge();
   }
   /// Merges adjacent dimensions that every operand traverses with one stride.
-  void merge() {
+  FLAGGEMS_ONCE void merge() {
     int last = 0;
     for (int d = 1; d < rank_; ++d) {
       if (mergeable(last, d)) {
@@ -106,7 +106,7 @@ class iteration {
 
   /// For an operand transposed against the first one: puts the outer dimension along which it is
   /// contiguous next to the innermost, so that a tile can have whole cache lines of both.
-  void arrange_transposed() {
+  FLAGGEMS_ONCE void arrange_transposed() {
     const int inner = rank_ - 1;
     for (int k = 1; k < operands_ && inner > 0 && !transposed_; ++k) {
       i64 least = magnitude(strides_[k][inner]);
@@ -131,7 +131,7 @@ class iteration {
 
   /// The tiles of at most `chunk` elements of the innermost dimension; after arrange_transposed,
   /// where that found an operand, of `depth` rows of at most 64 elements.
-  [[nodiscard]] FLAGGEMS_NOINLINE kernels::tiling tiles(i64 chunk, i64 depth = 1) const {
+  [[nodiscard]] FLAGGEMS_NOINLINE_ONCE kernels::tiling tiles(i64 chunk, i64 depth = 1) const {
     kernels::tiling t{};
     const bool blocks = transposed_ && depth > 1;
     t.outer_rank = rank_ > 0 ? rank_ - 1 : 0;
@@ -217,7 +217,7 @@ class iteration {
     }
     return (narrow && elements < limit) || most >= memory;
   }
-  void sort(int first) {
+  FLAGGEMS_ONCE void sort(int first) {
     for (int i = 1; i < rank_; ++i)
       for (int j = i; j > 0 && before(j, j - 1, first); --j) swap(j, j - 1);
   }

@@ -36,9 +36,9 @@ struct reduction_options {
 };
 
 /// Checks a reduction of any tensors.
-FLAGGEMS_NOINLINE inline reduced_dims check_reduction(const char* op, const memory_layout& out,
-                                                      layout_list in, int_list dims,
-                                                      reduction_options options) {
+FLAGGEMS_NOINLINE_ONCE reduced_dims check_reduction(const char* op, const memory_layout& out,
+                                                    layout_list in, int_list dims,
+                                                    reduction_options options) {
   const reduced_dims plan(op, broadcast_of(op, in), dims, options.keepdim);
   if (!same_sizes(out.sizes, plan.out)) [[unlikely]]
     raise_output_sizes(op, plan.out, out.sizes);
@@ -117,7 +117,7 @@ struct reduction_layout {
   i64 elements;
   bool lanes_reduced;
 
-  explicit reduction_layout(reduction_plan& plan) : elements(plan.dims.in.numel()) {
+  FLAGGEMS_ONCE explicit reduction_layout(reduction_plan& plan) : elements(plan.dims.in.numel()) {
     iteration &k = plan.kept, &r = plan.reduced;
     k.collapse();
     r.collapse();
@@ -166,9 +166,9 @@ struct reduction_layout {
   }
 };
 
-FLAGGEMS_NOINLINE inline reduction_layout plan_reduction(const reduced_dims& dims,
-                                                         const memory_layout& out, layout_list in,
-                                                         bool indexed) {
+FLAGGEMS_NOINLINE_ONCE reduction_layout plan_reduction(const reduced_dims& dims,
+                                                       const memory_layout& out, layout_list in,
+                                                       bool indexed) {
   reduction_plan plan(dims);
   plan.add_output(out.strides);
   for (const memory_layout& x : in) plan.add_input(x);

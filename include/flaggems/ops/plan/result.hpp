@@ -25,7 +25,7 @@ struct broadcast_sizes {
     add(v.sizes());
     is_row_major = is_row_major && v.is_contiguous();
   }
-  void add(int_list own) {
+  FLAGGEMS_ONCE void add(int_list own) {
     if (sizes.rank() == 0)
       sizes = own;
     else if (!same_sizes(sizes, own))
@@ -37,7 +37,7 @@ struct broadcast_sizes {
 /// The strides of a result of these sizes, to which the operands broadcast: those of TensorIterator
 /// in ATen. Operands that come first decide first, each of the dimensions that it does not
 /// broadcast.
-FLAGGEMS_NOINLINE inline shape result_strides(int_list sizes, layout_list operands) {
+FLAGGEMS_NOINLINE_ONCE shape result_strides(int_list sizes, layout_list operands) {
   return dense_strides(sizes, static_cast<int>(operands.size()), [&](int k, int d) -> i64 {
     const memory_layout& x = operands[static_cast<std::size_t>(k)];
     const int own = d - (sizes.size() - x.sizes.size());

@@ -29,7 +29,7 @@ class row_plan {
  public:
   /// `dense`: all operands are contiguous and have the plan's sizes, and `dim` is the last
   /// dimension, so that there is nothing to plan.
-  row_plan(std::span<const i64> sizes, int dim, bool dense = false)
+  FLAGGEMS_ONCE row_plan(std::span<const i64> sizes, int dim, bool dense = false)
       : dim_(dim), dense_(dense), it_(dense ? shape() : without_dim(sizes, dim, "row_plan")) {
     length_ = sizes.empty() ? 1 : sizes[static_cast<std::size_t>(dim)];
     rows_ = 1;
@@ -52,7 +52,7 @@ class row_plan {
   [[nodiscard]] i64 length() const { return length_; }
 
   /// The rows as the kernel sees them. Call once, after the last operand.
-  [[nodiscard]] kernels::row_space space() {
+  [[nodiscard]] FLAGGEMS_ONCE kernels::row_space space() {
     planned_ = count_;
     if (dense_) return {1, {rows_}, rows_, length_};
     it_.collapse();
@@ -81,11 +81,11 @@ class row_plan {
   }
 
  private:
-  FLAGGEMS_NOINLINE void add(std::span<const i64> sizes, std::span<const i64> strides) {
+  FLAGGEMS_NOINLINE_ONCE void add(std::span<const i64> sizes, std::span<const i64> strides) {
     it_.add(without_dim(sizes, dim_, "row_plan"), without_dim(strides, dim_, "row_plan"));
     own_[count_++] = strides.empty() ? 1 : strides[static_cast<std::size_t>(dim_)];
   }
-  [[noreturn]] FLAGGEMS_COLD void raise_operand(int operand) const {
+  [[noreturn]] FLAGGEMS_COLD_ONCE void raise_operand(int operand) const {
     raise(errc::out_of_range, "row_plan", "an operand that was added before space() was called",
           detail::text("number ") + detail::text(operand) + " of " + detail::text(planned_));
   }

@@ -9,8 +9,6 @@
 #include <flaggems/kernel/family/window/window.hpp>
 #include <flaggems/ops/plan/checks.hpp>
 
-#include <algorithm>
-
 namespace flaggems::detail {
 
 using kernels::window_rank;
@@ -113,7 +111,7 @@ struct window_plan {
       if (a.size == 0 || rest <= (ask.ceil_mode ? -a.stride : -1)) [[unlikely]]
         raise(errc::shape_mismatch, op, "a padded input of at least the window " + text(reach),
               to_string(x));
-      const i64 behind = (std::max)(rest, i64{0});
+      const i64 behind = kernels::max_of(rest, i64{0});
       a.result = behind / a.stride + 1;
       // One more, if it lies in the input or the padding before it, not all behind.
       if (ask.ceil_mode && behind % a.stride != 0 &&

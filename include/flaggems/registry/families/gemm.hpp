@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/ops/contraction.hpp>
 #include <flaggems/ops/convolution.hpp>
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/scaled_mm.hpp>
@@ -27,6 +28,11 @@ struct gemm {
         FLAGGEMS_BIND(flaggems::mv, arithmetic_or_complex_types, "mv(Tensor self, Tensor vec) -> Tensor"),
         FLAGGEMS_BIND(flaggems::addmm, arithmetic_or_complex_types, line("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
         FLAGGEMS_BIND(flaggems::baddbmm, arithmetic_or_complex_types, line("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
+        FLAGGEMS_BIND(flaggems::addbmm, arithmetic_or_complex_types, line("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
+        FLAGGEMS_BIND(flaggems::matmuladd, arithmetic_or_complex_types, "flaggems::matmuladd(Tensor input, Tensor other, Tensor bias) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::bilinear, floating_types, line("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::linalg_cross, arithmetic_or_complex_types, "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::hadamard_transform, floating_types, "flaggems::hadamard_transform(Tensor x, float scale=1.0) -> Tensor"),
         FLAGGEMS_BIND(flaggems::linear, arithmetic_or_complex_types, "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"),
         FLAGGEMS_BIND(flaggems::int_mm, byte_types, "_int_mm(Tensor self, Tensor mat2) -> Tensor"),
         FLAGGEMS_BIND_RESULT(flaggems::scaled_mm, scaled_types, line("_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, Tensor? bias=None, Tensor? scale_result=None, ScalarType? out_dtype=None, bool use_fast_accum=False) -> Tensor").encodes("self", "mat2").keeps("scale_a", "scale_b", "bias", "scale_result")),

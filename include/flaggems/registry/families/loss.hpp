@@ -18,6 +18,7 @@ struct loss {
     return std::tuple(
         FLAGGEMS_BIND(flaggems::nll_loss_forward, floating_types, line("nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)").out("output")),
         FLAGGEMS_BIND(flaggems::nll_loss2d_forward, floating_types, line("nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)").out("output")),
+        FLAGGEMS_BIND(flaggems::nll_loss_nd_forward, floating_types, line("flaggems::nll_loss_nd_forward(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> (Tensor, Tensor)").without_out()),
         FLAGGEMS_BIND(flaggems::nll_loss_nd, floating_types, line("nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::nll_loss_backward, floating_types, line("nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor").out("grad_input").writes("grad_input")),
         FLAGGEMS_BIND(flaggems::nll_loss2d_backward, floating_types, line("nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor").out("grad_input").writes("grad_input")),

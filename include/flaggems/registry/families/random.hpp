@@ -50,6 +50,7 @@ struct random {
         FLAGGEMS_BIND_IN_PLACE(flaggems::feature_alpha_dropout, floating_types, line("flaggems::feature_alpha_dropout(Tensor input, float p, bool train, *, Generator? generator=None) -> Tensor").outputs_after(4)),
         FLAGGEMS_BIND(flaggems::native_dropout, floating_types, line("flaggems::native_dropout(Tensor input, float p, bool? train, *, Generator? generator=None) -> (Tensor, Tensor)").outputs_after(4)),
         FLAGGEMS_BIND(flaggems::rrelu_with_noise, floating_types, line("rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor").outputs_after(6)),
+        FLAGGEMS_BIND(flaggems::rrelu_with_noise_functional, floating_types, line("rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)").without_out()),
         FLAGGEMS_BIND(flaggems::rrelu, floating_types, line("rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::multinomial, floating_types, line("multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor").outputs_after(4)));
     // clang-format on

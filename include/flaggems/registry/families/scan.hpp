@@ -23,7 +23,9 @@ struct scan {
         FLAGGEMS_BIND(flaggems::normed_cumsum, floating_types, "flaggems::normed_cumsum(Tensor inp, int dim=-1) -> Tensor"),
         FLAGGEMS_BIND(flaggems::logcumsumexp, floating_types, "logcumsumexp(Tensor self, int dim) -> Tensor"),
         FLAGGEMS_BIND(flaggems::cummax, numeric_types, "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
-        FLAGGEMS_BIND(flaggems::cummin, numeric_types, "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)"));
+        FLAGGEMS_BIND(flaggems::cummin, numeric_types, "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)"),
+        FLAGGEMS_BIND(flaggems::cummax_helper, numeric_types, "_cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()"),
+        FLAGGEMS_BIND(flaggems::cummin_helper, numeric_types, "_cummin_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()"));
     // clang-format on
   }
 };

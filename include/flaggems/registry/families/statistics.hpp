@@ -3,6 +3,7 @@
 #pragma once
 
 #include <flaggems/ops/diff.hpp>
+#include <flaggems/ops/distance.hpp>
 #include <flaggems/ops/outer.hpp>
 #include <flaggems/ops/statistics.hpp>
 
@@ -33,12 +34,26 @@ struct statistics {
         FLAGGEMS_BIND(flaggems::norm, floating_types, line("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor").out("out")),
         FLAGGEMS_BIND(flaggems::norm, floating_types, "norm.Scalar(Tensor self, Scalar p=2) -> Tensor"),
         FLAGGEMS_BIND(flaggems::trace, numeric_types, "trace(Tensor self) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::is_all_true, type_list<bool>, line("_is_all_true(Tensor self) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::is_any_true, type_list<bool>, line("_is_any_true(Tensor self) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::assert_async, numeric_types, "_assert_async(Tensor self) -> ()"),
+        FLAGGEMS_BIND(flaggems::assert_async, numeric_types, "_assert_async.msg(Tensor self, str assert_msg) -> ()"),
+        FLAGGEMS_BIND(flaggems::functional_assert_async, numeric_types, line("_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::is_nonzero, numeric_types, "is_nonzero(Tensor self) -> bool"),
         FLAGGEMS_BIND(flaggems::diff, numeric_types, line("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::equal, numeric_types, "equal(Tensor self, Tensor other) -> bool"),
         FLAGGEMS_BIND(flaggems::allclose, numeric_types, "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool"),
         FLAGGEMS_BIND(flaggems::outer, numeric_types, line("outer(Tensor self, Tensor vec2) -> Tensor").promotes().also("ger")),
         FLAGGEMS_BIND(flaggems::dist, floating_types, line("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor").outputs_after(2)),
+        FLAGGEMS_BIND(flaggems::pairwise_distance, floating_types, line("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::cdist, floating_types, line("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::cdist, floating_types, "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::cdist, floating_types, "_euclidean_dist(Tensor x1, Tensor x2) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::cdist_backward, floating_types, "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::pdist, floating_types, line("pdist(Tensor self, float p=2) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::pdist, floating_types, "_pdist_forward(Tensor self, float p=2) -> Tensor"),
+        FLAGGEMS_BIND_IN_PLACE(flaggems::renorm, floating_types, "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::linalg_matrix_norm, floating_types, "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"),
         FLAGGEMS_BIND(flaggems::dot, arithmetic_or_complex_types, "dot(Tensor self, Tensor tensor) -> Tensor"),
         FLAGGEMS_BIND(flaggems::vdot, arithmetic_or_complex_types, "vdot(Tensor self, Tensor other) -> Tensor"),
         FLAGGEMS_BIND(flaggems::linalg_vecdot, inexact_types, "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"),

@@ -455,6 +455,11 @@ class simt_block {
     machine_.sync(line);
   }
 
+  /// The lanes of the warp whose x is 0 where this lane's is 0, one bit each. All threads take
+  /// part.
+  FLAGGEMS_INLINE u64 lanes_alike(u32 x, source_line line = FLAGGEMS_CALLER_LINE) const {
+    return machine_.ballot_match(x, line);
+  }
   /// Increments counts[i] for each thread of a warp in lane order and returns the value before; i <
   /// 2^Bits. Until the next barrier, those entries belong to this warp. All threads of the block
   /// take part.

@@ -94,6 +94,17 @@ struct nearest_of_taps {
   }
 };
 
+/// The windows that cut `size` elements into `result` parts, as equal as they can be; they may
+/// overlap. With the numbers exchanged: the windows that an element is in.
+struct adaptive_taps {
+  i64 size, result;
+  FLAGGEMS_INLINE tap_run run(i64 o) const {
+    const i64 first = o * size / result;
+    return {((o + 1) * size + result - 1) / result - first, first};
+  }
+  FLAGGEMS_INLINE i64 place(const tap_run& from, i64, i64 k) const { return from.first + k; }
+};
+
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/window/taps.hpp");

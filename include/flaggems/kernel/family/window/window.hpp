@@ -6,7 +6,7 @@
 // walk serves pools, upsampling, columns of images, and the gradients of these and of padding.
 #pragma once
 
-#include <flaggems/kernel/family/window/taps.hpp>
+#include <flaggems/kernel/family/window/weights.hpp>
 #include <flaggems/kernel/lang/lanes.hpp>
 
 namespace flaggems::kernels {
@@ -54,7 +54,23 @@ struct window_sum {
   FLAGGEMS_INLINE C joined(C sum, T x, const window_places&) const {
     return sum + number_cast<C>(x);
   }
+  FLAGGEMS_INLINE C weighed(C sum, T x, C weight) const { return sum + weight * number_cast<C>(x); }
   FLAGGEMS_INLINE void end(C sum, const window_places& p) const { out.put(p, sum); }
+};
+/// The sum, and a number of the channel.
+template <class T>
+struct window_biased_sum {
+  using C = compute_type<T>;
+  window_out<T> out;
+  global_ptr<const T> bias;
+  i64 step;  // from a channel's to the next
+  FLAGGEMS_INLINE C begin() const { return C(0); }
+  FLAGGEMS_INLINE C joined(C sum, T x, const window_places&) const {
+    return sum + number_cast<C>(x);
+  }
+  FLAGGEMS_INLINE void end(C sum, const window_places& p) const {
+    out.put(p, sum + number_cast<C>(bias[p.lead[1] * step]));
+  }
 };
 /// The one element that is read.
 template <class T>
@@ -83,12 +99,21 @@ struct window_area {
     return area;
   }
 };
+/// The same of windows that cut dimensions into parts.
+struct adaptive_area {
+  adaptive_taps at[window_axes];
+  FLAGGEMS_INLINE i64 of(const i64 (&o)[window_axes]) const {
+    i64 area = 1;
+    for (int d = 0; d < window_axes; ++d) area *= at[d].run(o[d]).count;
+    return area;
+  }
+};
 /// The mean over a window.
-template <class T>
+template <class T, class Area = window_area>
 struct window_mean {
   using C = compute_type<T>;
   window_out<T> out;
-  window_area area;
+  Area area;
   FLAGGEMS_INLINE C begin() const { return C(0); }
   FLAGGEMS_INLINE C joined(C sum, T x, const window_places&) const {
     return sum + number_cast<C>(x);
@@ -98,11 +123,11 @@ struct window_mean {
   }
 };
 /// Its gradient: of each window that an element is in, the gradient's share.
-template <class T>
+template <class T, class Area = window_area>
 struct window_mean_backward {
   using C = compute_type<T>;
   window_out<T> out;
-  window_area area;
+  Area area;
   FLAGGEMS_INLINE C begin() const { return C(0); }
   FLAGGEMS_INLINE C joined(C sum, T x, const window_places& p) const {
     return sum + number_cast<C>(x) / static_cast<C>(area.of(p.at));
@@ -149,6 +174,11 @@ struct window_greatest_backward {
   FLAGGEMS_INLINE void end(C sum, const window_places& p) const { out.put(p, sum); }
 };
 
+/// What taps without weights have in their place.
+struct no_weight {
+  FLAGGEMS_INLINE no_weight operator*(no_weight) const { return {}; }
+};
+
 /// A walk over a source of T.
 template <class T, class Taps>
 struct window_walk {
@@ -166,20 +196,28 @@ struct window_walk {
     p.lead[1] = split(at, sizes[1]);
     p.lead[0] = at;
     const i64 plane = p.lead[0] * strides[0] + p.lead[1] * strides[1];
-    const tap_run r0 = taps[0].run(p.o[0]), r1 = taps[1].run(p.o[1]), r2 = taps[2].run(p.o[2]);
+    const auto r0 = taps[0].run(p.o[0]);
+    const auto r1 = taps[1].run(p.o[1]);
+    const auto r2 = taps[2].run(p.o[2]);
     auto state = f.begin();
     FLAGGEMS_SIMT_NO_UNROLL
     for (i64 a = 0; a < r0.count; ++a) {
       if ((p.at[0] = taps[0].place(r0, p.o[0], a)) < 0) continue;
       const i64 at0 = plane + p.at[0] * strides[2] + a * tap_strides[0];
+      const auto w0 = weight_of(0, r0, p, a);
       FLAGGEMS_SIMT_NO_UNROLL
       for (i64 b = 0; b < r1.count; ++b) {
         if ((p.at[1] = taps[1].place(r1, p.o[1], b)) < 0) continue;
         const i64 at1 = at0 + p.at[1] * strides[3] + b * tap_strides[1];
+        const auto w1 = w0 * weight_of(1, r1, p, b);
         FLAGGEMS_SIMT_NO_UNROLL
         for (i64 c = 0; c < r2.count; ++c) {
           if ((p.at[2] = taps[2].place(r2, p.o[2], c)) < 0) continue;
-          state = f.joined(state, data[at1 + p.at[2] * strides[4] + c * tap_strides[2]], p);
+          const T x = data[at1 + p.at[2] * strides[4] + c * tap_strides[2]];
+          if constexpr (has_weights<Taps>)
+            state = f.weighed(state, x, w1 * weight_of(2, r2, p, c));
+          else
+            state = f.joined(state, x, p);
         }
       }
     }
@@ -187,6 +225,13 @@ struct window_walk {
   }
 
  private:
+  template <class Run>
+  FLAGGEMS_INLINE auto weight_of(int axis, const Run& from, const window_places& p, i64 k) const {
+    if constexpr (has_weights<Taps>)
+      return taps[axis].weight(from, p.o[axis], k);
+    else
+      return no_weight{};
+  }
   /// rest % size; rest becomes rest / size. By 32 bits where they suffice.
   FLAGGEMS_INLINE static i64 split(i64& rest, i64 size) {
     const i64 narrow = i64(1) << 31;

@@ -15,7 +15,7 @@
 #include <flaggems/tensor/view.hpp>
 
 #include <cstddef>
-#include <iterator>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -110,6 +110,17 @@ template <std::size_t Count>
     if (found == Count || tile.size == tiles[found].size) found = t;
   }
   return found;
+}
+
+/// The first tile of a list with fewer rows than tile `of` for the same heads; that one if none is.
+template <std::size_t Count>
+[[nodiscard]] constexpr std::size_t attention_tile_of_fewer_rows(
+    const attention_warp_numbers (&tiles)[Count], std::size_t of) {
+  for (std::size_t t = 0; of < Count && t < Count; ++t)
+    if (tiles[t].size == tiles[of].size && tiles[t].is_masked == tiles[of].is_masked &&
+        tiles[t].consumers < tiles[of].consumers)
+      return t;
+  return of;
 }
 
 /// The result of start<Tile>(least_tiles) for the chosen tile of a device's list; false if there is
@@ -223,11 +234,18 @@ class warp_group_attention {
     if (units == 0 || space.keys == 0 || !is_mapped(q, space.group, space.queries) ||
         !is_mapped(k, 1, space.keys) || !is_mapped(v, 1, space.keys) || !is_mask_mapped())
       return false;
-    return by_attention_tile<device, is_masked>(
-        attention_tile_of(numbers::warp_group_tiles,
-                          kernels::max_of(space.head_size, space.value_size), space.keys,
-                          space.diagonal < space.keys, is_masked),
-        [&]<class Tile>(i64 least_tiles) { return start<Tile>(units, least_tiles); });
+    const auto start_tile = [&](std::size_t tile) {
+      return by_attention_tile<device, is_masked>(
+          tile, [&]<class Tile>(i64 least_tiles) { return start<Tile>(units, least_tiles); });
+    };
+    constexpr auto& tiles = numbers::warp_group_tiles;
+    const std::size_t usual =
+        attention_tile_of(tiles, kernels::max_of(space.head_size, space.value_size), space.keys,
+                          space.diagonal < space.keys, is_masked);
+    if (start_tile(usual)) return true;
+    // Where its tiles are too few, those of fewer rows may not be.
+    const std::size_t smaller = attention_tile_of_fewer_rows(tiles, usual);
+    return smaller != usual && start_tile(smaller);
   }
 
  private:

@@ -69,8 +69,8 @@ struct gemm_policy {
   struct traits {
     bool reads_a, reads_b, sums_in_place, tiled;
   };
-  static kernels::gemm_plan make(const kernels::gemm_space& space, i64 item, i64 workers,
-                                 const traits& is) {
+  FLAGGEMS_ONCE static kernels::gemm_plan make(const kernels::gemm_space& space, i64 item,
+                                               i64 workers, const traits& is) {
     using kernels::max_of, kernels::min_of, kernels::round_up;
     constexpr i64 megabyte = 1024 * 1024;
     const cache_sizes& cache = caches();

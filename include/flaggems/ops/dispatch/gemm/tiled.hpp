@@ -15,13 +15,54 @@
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/gemm/operands.hpp>
 
-#include <iterator>
+#include <span>
 #include <utility>
 
 namespace flaggems::detail {
 
 template <class A, class B, class Out, class Added>
 struct gemm_call;
+
+/// A tile of `area` results: blocks of a unit, what they reach of the best tile's speed, and the
+/// terms that they could multiply while they begin and end.
+struct tile_numbers {
+  i64 area, blocks, percent, begin;
+};
+/// How the sums of a product's tiles are taken: of the first `whole` tiles at once, of the others
+/// in so many parts; and its time, in hundreds of multiplications of a unit with the best tile.
+struct tile_schedule {
+  i64 whole = 0, parts = 1;
+  f64 time = 0;
+};
+/// The schedule of least time for so many tiles and k terms on so many units: all sums whole, or
+/// those of the last round cut so that each unit has one to four parts. Sizes alone decide.
+[[nodiscard]] constexpr tile_schedule schedule_tiles(const tile_numbers& tile, i64 tiles, i64 k,
+                                                     i64 units, i64 least_terms,
+                                                     const split_costs& costs) {
+  const i64 resident = units * tile.blocks, rounds = tiles / resident;
+  const i64 rest = tiles - rounds * resident;
+  const f64 a_term = static_cast<f64>(tile.area) / static_cast<f64>(tile.percent);
+  // Fewer blocks of a unit take less time together, but more each.
+  const f64 lost = tile.blocks > 1 ? (1 - costs.alone) / static_cast<f64>(tile.blocks - 1) : 0;
+  const auto round_of = [&](i64 blocks, i64 terms) {
+    return a_term * static_cast<f64>(blocks * (terms + tile.begin)) /
+           (1 - lost * static_cast<f64>(tile.blocks - blocks));
+  };
+  const auto blocks_of = [&](i64 count) { return kernels::ceil_div(count, units); };
+  const f64 begun = static_cast<f64>(rounds) * round_of(tile.blocks, k);
+  tile_schedule best{tiles, 1, begun + round_of(blocks_of(rest), k)};
+  const f64 enough = best.time * costs.gain;
+  for (i64 each = 1; rest > 0 && each <= 4; ++each) {
+    const i64 parts = kernels::min_of(each * units / rest, k / least_terms);
+    if (parts <= 1) continue;
+    const i64 terms = kernels::ceil_div(k, parts), full = parts * rest / resident;
+    const f64 time = begun + static_cast<f64>(full) * round_of(tile.blocks, terms) +
+                     round_of(blocks_of(parts * rest - full * resident), terms) + costs.launch +
+                     costs.part * static_cast<f64>(parts * rest * tile.area);
+    if (time < enough && time < best.time) best = {rounds * resident, parts, time};
+  }
+  return best;
+}
 
 /// `Bias`: what is added, for kernels.
 template <class S, class A, class B, class Out, class Added, class Bias>
@@ -121,24 +162,36 @@ class tiled_product {
     }
     (std::make_integer_sequence<int, static_cast<int>(Count)>{});
   }
-  /// The tile with which all blocks end first, each wave as long as its results take, of those that
-  /// fit in block-local memory.
-  int best_tile() const {
-    int best = static_cast<int>(std::size(list)) - 1;
-    f64 least = 0;
+  tile_schedule schedule(i64 rows, i64 columns, i64 blocks, i64 percent, i64 begin,
+                         const split_costs& costs) const {
+    const i64 tiles =
+        space_.batches * kernels::ceil_div(space_.m, rows) * kernels::ceil_div(space_.n, columns);
+    return schedule_tiles({rows * columns, blocks, percent, begin}, tiles, space_.k, numbers::units,
+                          numbers::terms_of_part, costs);
+  }
+  /// The tile of a list with which all blocks end first, of those that fit in block-local memory;
+  /// of each, its schedule and those bytes.
+  template <std::size_t Count, class Tile, class Schedule, class Bytes>
+  int best_tile(const Tile (&tiles)[Count], const Schedule& schedule_of, const Bytes& bytes_of) {
+    int best = static_cast<int>(Count) - 1;
+    const i64 room = block_memory_of<device>(ref(stream_).device_index());
     for (int i = best; i >= 0; --i) {
-      const gemm_tile& t = list[i];
-      const i64 bytes = i64{t.stages} * (t.rows + t.columns) * t.depth * 2;
-      const i64 tiles = space_.batches * kernels::ceil_div(space_.m, i64{t.rows}) *
-                        kernels::ceil_div(space_.n, i64{t.columns});
-      const f64 waves = static_cast<f64>(kernels::ceil_div(tiles, numbers::units));
-      const f64 terms = static_cast<f64>(space_.k + t.begin);
-      const f64 time = waves * terms * t.rows * t.columns / t.percent;
-      if (least == 0 || (time < least && kernels::exchange_bytes + bytes <=
-                                             block_memory_of<device>(ref(stream_).device_index())))
-        best = i, least = time;
+      const tile_schedule found = schedule_of(tiles[i]);
+      if (i == static_cast<int>(Count) - 1 ||
+          (found.time < schedule_.time && kernels::exchange_bytes + bytes_of(tiles[i]) <= room))
+        best = i, schedule_ = found;
     }
     return best;
+  }
+  int best_tile() {
+    return best_tile(
+        list,
+        [&](const gemm_tile& t) {
+          constexpr bool is_full = std::is_same_v<A, f64> || std::is_same_v<A, f32>;
+          return schedule(t.rows, t.columns, t.blocks, t.percent, t.begin,
+                          is_full ? numbers::split_of_full : numbers::split_of_small);
+        },
+        [](const gemm_tile& t) { return i64{t.stages} * (t.rows + t.columns) * t.depth * 2; });
   }
   template <int Index, kernels::major MajorA, kernels::major MajorB>
   void tile_of(const kernels::gemm_arg<A>& a, const kernels::gemm_arg<B>& b) {
@@ -146,7 +199,7 @@ class tiled_product {
     using tile = kernels::mma_tile<t.rows, t.columns, t.depth, t.stages, t.warp_rows,
                                    t.warp_columns, t.blocks, unit::lanes>;
     using kernel = kernels::gemm_tiles<B, stored, Bias, tile, MajorA, MajorB, unit>;
-    start<kernel>(t.rows, t.columns, kernel::depth, t.blocks, tile::threads,
+    start<kernel>(t.rows, t.columns, kernel::depth, tile::threads,
                   scratch_bytes<typename kernel::words>(kernel::vectors), a, b);
   }
 
@@ -165,8 +218,8 @@ class tiled_product {
         constexpr gemm_fma_numbers t = numbers::fma_tiles[index];
         using tile = kernels::fma_tile<t.row_groups, t.column_groups, t.stages, t.blocks>;
         using kernel = kernels::gemm_fma_tiles<A, stored, Bias, tile, a, b>;
-        start<kernel>(tile::rows, tile::columns, kernel::depth, t.blocks, tile::threads,
-                      kernel::most_scratch, call_.a, call_.b);
+        start<kernel>(tile::rows, tile::columns, kernel::depth, tile::threads, kernel::most_scratch,
+                      call_.a, call_.b);
       });
     });
     return true;
@@ -180,26 +233,17 @@ class tiled_product {
     return x.line == 1 && x.along >= 0 && x.along < most_stride && odd % vector == 0 &&
            kernels::is_vec_aligned<vector>(x.data);
   }
-  /// The tile with which all blocks end first, of those that fit in block-local memory.
-  int best_fma_tile() const {
-    int best = static_cast<int>(std::size(numbers::fma_tiles)) - 1;
-    f64 least = 0;
-    for (int i = best; i >= 0; --i) {
-      const gemm_fma_numbers& t = numbers::fma_tiles[i];
-      const i64 rows = 64 * t.row_groups, columns = 32 * t.column_groups;  // limit
-      const i64 bytes = t.stages * (rows + columns + 8) * 16 * 4;
-      const i64 tiles =
-          space_.batches * kernels::ceil_div(space_.m, rows) * kernels::ceil_div(space_.n, columns);
-      const i64 parts = parts_of(tiles, numbers::units * t.blocks);
-      // In whole rounds of resident blocks, as one alone leaves most of its unit idle.
-      const i64 rounds = kernels::ceil_div(tiles * parts, numbers::units * t.blocks) * t.blocks;
-      const f64 time =
-          static_cast<f64>(rounds * rows * columns) / static_cast<f64>(parts * t.percent);
-      if (least == 0 || (time < least && kernels::exchange_bytes + bytes <=
-                                             block_memory_of<device>(ref(stream_).device_index())))
-        best = i, least = time;
-    }
-    return best;
+  int best_fma_tile() {
+    constexpr i64 tall = 64, wide = 32;  // limit
+    return best_tile(
+        numbers::fma_tiles,
+        [&](const gemm_fma_numbers& t) {
+          return schedule(tall * t.row_groups, wide * t.column_groups, t.blocks, t.percent, 0,
+                          numbers::split_of_full);
+        },
+        [](const gemm_fma_numbers& t) {
+          return t.stages * (tall * t.row_groups + wide * t.column_groups + 8) * 16 * 4;
+        });
   }
 
   // ---- registers
@@ -216,42 +260,46 @@ class tiled_product {
   template <int Side>
   void in_registers_of() {
     using kernel = kernels::gemm_register_tiles<A, B, stored, C, Bias, Side, first>;
+    schedule_ =
+        schedule(kernel::lines, kernel::lines, kernel::min_blocks, 40, 0, numbers::split_of_full);
     kernels::box_order order{true, call_.b.along == 1 || call_.b.line != 1};
     if constexpr (!call_type::has_prologue) order.a_along = call_.a.along == 1 || call_.a.line != 1;
-    start<kernel>(kernel::lines, kernel::lines, kernel::depth, kernel::min_blocks,
-                  kernel::max_threads, scratch_bytes<C>(4 * kernel::box), call_.first(aux_),
-                  call_.b, order);
+    start<kernel>(kernel::lines, kernel::lines, kernel::depth, kernel::max_threads,
+                  scratch_bytes<C>(4 * kernel::box), call_.first(aux_), call_.b, order);
   }
 
   // ---- all
 
-  /// Parts of the sum that keep so many blocks busy.
-  i64 parts_of(i64 tiles, i64 resident) const {
-    if (space_.batches > 1 || 2 * tiles > resident) return 1;
-    return kernels::max_of(kernels::min_of(resident / tiles, space_.k / numbers::terms_of_part),
-                           i64{1});
-  }
-  /// Launches in tiles of rows x columns results; with few of them, the sum is cut.
+  /// Launches in tiles of rows x columns results, by their schedule.
   template <class Kernel, class First, class... Order>
-  void start(i64 rows, i64 columns, i64 depth, i64 blocks, int threads, i64 scratch, const First& a,
+  void start(i64 rows, i64 columns, i64 depth, int threads, i64 scratch, const First& a,
              const kernels::gemm_arg<B>& b, const Order&... order) {
     call_.tiles(rows, columns);
     space_.group = kernels::min_of(i64{numbers::tile_group}, space_.row_tiles);
-    const i64 tiles = space_.tiles(), resident = numbers::units * blocks;
-    kernels::sum_parts<C> parts{1, space_.k, nullptr};
-    if (const i64 wanted = parts_of(tiles, resident); wanted > 1) {
-      parts.length = kernels::ceil_div(kernels::ceil_div(space_.k, depth), wanted) * depth;
+    const i64 tiles = space_.tiles();
+    kernels::sum_parts<C> parts{1, space_.k, nullptr, schedule_.whole};
+    if (schedule_.parts > 1) {
+      parts.length = kernels::ceil_div(kernels::ceil_div(space_.k, depth), schedule_.parts) * depth;
       parts.count = static_cast<i32>(kernels::ceil_div(space_.k, parts.length));
     }
-    auto partial = empty<C>(stream_, shape{parts.count > 1 ? parts.count * space_.m * space_.n : 0},
-                            call_.config.op);
+    const i64 cut = parts.count > 1 ? tiles - parts.whole : 0;
+    auto partial = empty<C>(stream_, shape{cut * parts.count * rows * columns}, call_.config.op);
     parts.partial = partial.data();
     launch_config& config = call_.config;
-    config.tiles = tiles * parts.count;
+    config.tiles = parts.units(tiles);
     config.threads = threads;
     config.scratch = scratch;
     launch<Kernel>(stream_, config, space_, a, b, call_.out, last_, parts, order...);
-    if (parts.count > 1) call_.merge_parts(stream_, aux_, parts.count, parts.partial);
+    if (cut > 0) merge(cut * rows * columns, parts);
+  }
+  /// The second launch, which adds up so many sums that were cut.
+  void merge(i64 sums, const kernels::sum_parts<C>& parts) {
+    using kernel = kernels::gemm_merge_tiles<stored, C, Bias>;
+    launch_config& config = call_.config;
+    config.threads = numbers::merge_threads;
+    config.tiles = sums / (numbers::merge_threads * kernel::count);
+    config.scratch = 0;
+    launch<kernel>(stream_, config, space_, call_.out, last_, parts);
   }
 
   const S& stream_;
@@ -259,6 +307,7 @@ class tiled_product {
   const Added& aux_;
   const Bias& last_;
   kernels::gemm_space& space_;
+  tile_schedule schedule_;
 };
 
 }  // namespace flaggems::detail

@@ -115,7 +115,7 @@ struct gemm_fma_tiles {
     // In vectors: a thread's rows and columns lie 8 and 4 apart.
     const int row = warp / 2 * (8 * Tile::row_groups) + lane / 4;
     const int column = warp % 2 * (4 * Tile::column_groups) + lane % 4;
-    block.for_each_tile(space.tiles() * parts.count, [&](i64 index) FLAGGEMS_LAMBDA {
+    block.for_each_tile(parts.units(space.tiles()), [&](i64 index) FLAGGEMS_LAMBDA {
       const tile_part unit = tile_part::of(space, parts, index);
       T sums[high][wide];
       FLAGGEMS_SIMT_UNROLL

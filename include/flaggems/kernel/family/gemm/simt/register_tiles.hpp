@@ -98,7 +98,7 @@ struct gemm_register_tiles {
     const int row = warp / 2 * (4 * groups) + lane / 8, column = warp % 2 * (8 * groups) + lane % 8;
     const share_of_a of_a(thread, order.a_along);
     const share_of_b of_b(thread, order.b_along);
-    block.for_each_tile(space.tiles() * parts.count, [&](i64 index) FLAGGEMS_LAMBDA {
+    block.for_each_tile(parts.units(space.tiles()), [&](i64 index) FLAGGEMS_LAMBDA {
       const tile_part unit = tile_part::of(space, parts, index);
       const auto first_a = operand_of(space, a, unit.batch);
       const auto first_b = operand_of(space, b, unit.batch);

@@ -10,34 +10,42 @@
 
 namespace flaggems::kernels {
 
-/// A sum cut into parts (split-K), of products with too few tiles to occupy a device.
+/// Sums cut into parts (split-K): of all tiles where there are too few to occupy a device, or of
+/// those that its last round has.
 template <class C>
 struct sum_parts {
   i32 count;
   i64 length;             // terms of a part, a multiple of what a kernel takes in a step
-  global_ptr<C> partial;  // [count, batches, m, n] if count > 1, for gemm_merge
+  global_ptr<C> partial;  // if count > 1, for gemm_merge or gemm_merge_tiles
+  i64 whole = 0;          // tiles whose sums are not cut, the first ones
+
+  /// Units of work of so many tiles.
+  FLAGGEMS_INLINE i64 units(i64 tiles) const { return whole + (tiles - whole) * count; }
 };
 
 /// A unit of work: a tile of a batch's product, or a part of its sum.
 struct tile_part {
   i64 batch, i, j;
-  i64 part, begin, end;  // the terms
+  i64 begin, end;  // the terms
+  i64 slot;        // where a part's sums are among `partial`, in tiles; -1: it is the whole sum
 
   template <class C>
   FLAGGEMS_INLINE static tile_part of(const gemm_space& space, const sum_parts<C>& parts,
                                       i64 index) {
     const u32 columns = static_cast<u32>(space.column_tiles);
     const u32 tiles = static_cast<u32>(space.row_tiles) * columns;  // of a batch: fewer than 2^32
-    tile_part p{0, 0, 0, 0, 0, space.k};
-    u32 tile = static_cast<u32>(index);
-    if (parts.count > 1) {  // of one batch
-      p.part = static_cast<i64>(tile / tiles);
-      p.begin = p.part * parts.length;
+    tile_part p{0, 0, 0, 0, space.k, -1};
+    if (parts.count > 1 && index >= parts.whole) {
+      const u32 whole = static_cast<u32>(parts.whole);
+      const u32 cut = static_cast<u32>(space.tiles()) - whole;
+      const u32 slot = static_cast<u32>(index) - whole, part = slot / cut;
+      p.slot = i64{slot};
+      p.begin = i64{part} * parts.length;
       p.end = min_of(p.begin + parts.length, space.k);
-    } else if (space.batches > 1) {
-      p.batch = index / tiles;
+      index = i64{whole} + (slot - part * cut);
     }
-    tile = static_cast<u32>(index - (p.batch + p.part) * tiles);
+    if (space.batches > 1) p.batch = index / tiles;
+    const u32 tile = static_cast<u32>(index - p.batch * tiles);
     const tile_in_order at(tile, static_cast<u32>(space.group), static_cast<u32>(space.row_tiles),
                            columns);
     p.i = i64{at.row} * space.tile_rows;
@@ -80,18 +88,13 @@ class tile_results {
   FLAGGEMS_INLINE void store(i64 i, i64 j, const C (&sums)[Count]) const {
     if (i >= rows_ || j >= columns_) return;
     if (partial_ != nullptr) {
-      const auto to = partial_ + i * columns_ + j;
+      const auto to = partial_ + i * pitch_ + (j - first_);
       constexpr int part = min_of(Count, vec_size<C>);
-      if (columns_ % Count == 0)
-        static_for<Count / part>([&](auto g) FLAGGEMS_LAMBDA {
-          vec<C, part> v;
-          static_for<part>([&](auto e) FLAGGEMS_LAMBDA { v.at[e] = sums[g * part + e]; });
-          store_vec<part>(to + g * part, v);
-        });
-      else
-        static_for<Count>([&](auto e) FLAGGEMS_LAMBDA {
-          if (j + e < columns_) to[e] = sums[e];
-        });
+      static_for<Count / part>([&](auto g) FLAGGEMS_LAMBDA {
+        vec<C, part> v;
+        static_for<part>([&](auto e) FLAGGEMS_LAMBDA { v.at[e] = sums[g * part + e]; });
+        store_vec<part>(to + g * part, v);
+      });
     } else if (is_vectorized_ && j + Count <= columns_) {
       static_for<Count / size>([&](auto g) FLAGGEMS_LAMBDA {
         constexpr int first = decltype(g)::value * size;
@@ -123,8 +126,10 @@ class tile_results {
         to_(out.data + batch_offset(space, out.batch, unit.batch) + unit.i * out.row),
         partial_(nullptr),
         rows_(space.m - unit.i),
-        columns_(space.n) {
-    if (parts.count > 1) partial_ = parts.partial + (unit.part * space.m + unit.i) * space.n;
+        columns_(space.n),
+        first_(unit.j),
+        pitch_(space.tile_columns) {
+    if (unit.slot >= 0) partial_ = parts.partial + unit.slot * (space.tile_rows * pitch_);
     is_vectorized_ =
         out.column == 1 && out.row % size == 0 && is_vec_aligned<size>(global_ptr<const Out>(to_));
   }
@@ -137,7 +142,7 @@ class tile_results {
   bias_tile finish_;
   global_ptr<Out> to_;
   global_ptr<C> partial_;
-  i64 rows_, columns_;
+  i64 rows_, columns_, first_, pitch_;
   bool is_vectorized_;
 };
 
@@ -169,10 +174,30 @@ FLAGGEMS_INLINE void store_rows(const Block& block, const Sums& sums, i64 column
   }
 }
 
-/// Adds up the parts of sums, of a vector of a row a thread. A tile is a row's share of a block.
+/// The sums of vectors load(0), load(1), .. in this order, some of which are loaded at once.
+template <class C, class Load>
+FLAGGEMS_INLINE vec<C, vec_size<C>> sum_of_parts(const Load& load, int parts) {
+  constexpr int count = vec_size<C>, ahead = 4;
+  vec<C, count> sums = {};
+  for (int p = 0; p < parts; p += ahead) {
+    vec<C, count> v[ahead] = {};  // without it, g++ 12 warns at -O1
+    static_for<ahead>([&](auto e) FLAGGEMS_LAMBDA {
+      if (p + e < parts) v[e] = load(p + e);
+    });
+    static_for<ahead>([&](auto e) FLAGGEMS_LAMBDA {
+      if (p + e >= parts) return;
+      static_for<count>(
+          [&](auto k) FLAGGEMS_LAMBDA { sums.at[k] = wrapping_add<C>(sums.at[k], v[e].at[k]); });
+    });
+  }
+  return sums;
+}
+
+/// Adds up the parts of sums, [parts, batches, m, n], of a vector of a row a thread. A tile is a
+/// row's share of a block.
 template <class Out, class C, class Bias>
 struct gemm_merge {
-  static constexpr int count = vec_size<C>, ahead = 4;  // parts that are loaded at once
+  static constexpr int count = vec_size<C>;
   static constexpr bool awaits_earlier = true;
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space,
@@ -188,29 +213,50 @@ struct gemm_merge {
       if (left <= 0) return;
       const global_ptr<const C> from =
           parts.partial + (unit.batch * space.m + unit.i) * space.n + j;
-      C sums[count] = {};
-      const auto add_all = [&](auto load) FLAGGEMS_LAMBDA {
-        for (int p = 0; p < parts.count; p += ahead) {
-          vec<C, count> v[ahead] = {};  // without it, g++ 12 warns at -O1
-          static_for<ahead>([&](auto e) FLAGGEMS_LAMBDA {
-            if (p + e < parts.count) v[e] = load(from + (p + e) * step);
-          });
-          static_for<ahead>([&](auto e) FLAGGEMS_LAMBDA {
-            if (p + e >= parts.count) return;
-            static_for<count>(
-                [&](auto k) FLAGGEMS_LAMBDA { sums[k] = wrapping_add<C>(sums[k], v[e].at[k]); });
-          });
-        }
-      };
-      if (space.n % count == 0)
-        add_all([](global_ptr<const C> p) FLAGGEMS_LAMBDA { return load_vec<count>(p); });
-      else
-        add_all([&](global_ptr<const C> p) FLAGGEMS_LAMBDA {
-          vec<C, count> v;
-          static_for<count>([&](auto k) FLAGGEMS_LAMBDA { v.at[k] = k < left ? p[k] : C(0); });
-          return v;
-        });
-      results.store(0, j, sums);
+      const auto sums =
+          space.n % count == 0
+              ? sum_of_parts<C>([&](int p)
+                                    FLAGGEMS_LAMBDA { return load_vec<count>(from + p * step); },
+                                parts.count)
+              : sum_of_parts<C>(
+                    [&](int p) FLAGGEMS_LAMBDA {
+                      vec<C, count> v;
+                      static_for<count>([&](auto k) FLAGGEMS_LAMBDA {
+                        v.at[k] = k < left ? from[p * step + k] : C(0);
+                      });
+                      return v;
+                    },
+                    parts.count);
+      results.store(0, j, sums.at);
+    });
+  }
+};
+
+/// The same of the tiles behind the first parts.whole ones: [parts, tiles, tile rows, tile
+/// columns]. Blocks have as many sums of a tile each, a whole number of times.
+template <class Out, class C, class Bias>
+struct gemm_merge_tiles {
+  static constexpr int count = vec_size<C>;
+  static constexpr bool awaits_earlier = true;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space,
+                                  const gemm_out<Out, C>& out, const Bias& bias,
+                                  const sum_parts<C>& parts) {
+    const sum_parts<C> whole{1, space.k, nullptr};
+    const i64 area = space.tile_rows * space.tile_columns, share = block.threads() * count;
+    const i64 step = (space.tiles() - parts.whole) * area;
+    block.for_each_tile(step / share, [&](i64 index) FLAGGEMS_LAMBDA {
+      const i64 tile = index * share / area, first = index * share + block.thread() * count;
+      const tile_part unit = tile_part::of(space, whole, parts.whole + tile);
+      const tile_results<Out, C, Bias, count> results(space, out, bias, whole, unit);
+      const i64 at = first - tile * area, i = at / space.tile_columns;
+      const i64 j = unit.j + (at - i * space.tile_columns);
+      block.await_earlier();
+      if (unit.i + i >= space.m || j >= space.n) return;
+      const global_ptr<const C> from = parts.partial + first;
+      const auto sums = sum_of_parts<C>(
+          [&](int p) FLAGGEMS_LAMBDA { return load_vec<count>(from + p * step); }, parts.count);
+      results.store(i, j, sums.at);
     });
   }
 };

@@ -308,12 +308,13 @@ struct gemm_skinny_across {
         C sum = found.read(from);
         for (int s = 1; s < subwarps; ++s)
           sum = wrapping_add<C>(sum, found.read(s * Rows * columns + from));
-        if (parts.divisor > 1)
-          partial[((part * space.batches + at.batch.at[0]) * space.m + i) * space.n + j.begin] =
-              sum;
-        else
+        if (parts.divisor > 1) {
+          const i64 partial_row = (i64{part} * space.batches + at.batch.at[0]) * space.m + i;
+          partial[partial_row * space.n + j.begin] = sum;
+        } else {
           store(to + r * out.row, out.column, j,
                 finish.template add<C>(r, j, static_cast<C>(out.alpha * sum)));
+        }
       });
     }
   }

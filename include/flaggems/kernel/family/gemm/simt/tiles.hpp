@@ -174,7 +174,7 @@ struct gemm_tiles {
     const auto stages = block.template scratch<words>(vectors);
     const int warp = block.thread() / Unit::lanes, warp_row = warp / Tile::warp_columns;
     const int row = warp_row * rows, column = warp % Tile::warp_columns * columns;
-    block.for_each_tile(space.tiles() * parts.count, [&](i64 index) FLAGGEMS_LAMBDA {
+    block.for_each_tile(parts.units(space.tiles()), [&](i64 index) FLAGGEMS_LAMBDA {
       const tile_part unit = tile_part::of(space, parts, index);
       C sums[high][pieces][Unit::sums];
       FLAGGEMS_SIMT_UNROLL

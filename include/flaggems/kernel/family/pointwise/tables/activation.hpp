@@ -33,14 +33,14 @@ FLAGGEMS_INLINE V mish_of(FLAGGEMS_VALUE(V) x) {
 /// log(1 / (1 + e^-x)).
 template <class V>
 FLAGGEMS_INLINE V log_sigmoid_of(FLAGGEMS_VALUE(V) x) {
-  return minimum(x, V(element_of<V>(0))) - log1p(exp(V(-abs(x))));
+  return minimum(x, V(element_of<V>(0))) - log1p_of_fraction<V>(exp(V(-abs(x))));
 }
 /// log(1 + e^(beta x)) / beta, or x where beta x > threshold.
 template <class V>
 FLAGGEMS_INLINE V softplus_of(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) beta,
                               FLAGGEMS_VALUE(V) threshold) {
   const V z = x * beta;
-  return select(mask_of<V>(z > threshold), x, V(softplus(z) / beta));
+  return select(mask_of<V>(z > threshold), x, V(softplus(z) * V(V(element_of<V>(1)) / beta)));
 }
 /// x moved toward 0 by lambd, and 0 within; NaN stays NaN.
 template <class V>

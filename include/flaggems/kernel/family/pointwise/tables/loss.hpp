@@ -4,6 +4,7 @@
 // Losses of an element a and its target b, and their derivatives by a: the table of ops/loss.hpp.
 #pragma once
 
+#include <flaggems/kernel/expr/expr.hpp>
 #include <flaggems/kernel/family/pointwise/functors.hpp>
 
 namespace flaggems::kernels {
@@ -18,7 +19,9 @@ FLAGGEMS_INLINE V huber_of(FLAGGEMS_VALUE(V) d, FLAGGEMS_VALUE(V) bound) {
 template <class V>
 FLAGGEMS_INLINE V smooth_l1_of(FLAGGEMS_VALUE(V) d, FLAGGEMS_VALUE(V) bound) {
   const V weight(element_of<V>(0.5f)), z = abs(d);
-  return select(mask_of<V>(z < bound), V(weight * z * z / bound), V(z - weight * bound));
+  // (A bound of 0 has no elements below it; compilers divide once.)
+  const V scale = lesser_of(V(greatest_of<V>()), V(weight / bound));
+  return select(mask_of<V>(z < bound), V(z * z * scale), V(z - weight * bound));
 }
 /// `inside` for |d| < bound, else `beyond` with the sign of d.
 template <class V>
@@ -44,6 +47,12 @@ struct logits_loss_fn {
     return (one - b) * a + (one + (w - one) * b) * softplus(V(-a));
   }
 };
+struct logits_loss_narrow_fn {
+  FLAGGEMS_INLINE f32 operator()(f32 a, f32 b, f32 w) const {
+    return fma(1.0f - b, a, fma(w - 1.0f, b, 1.0f) * softplus_narrow(-a));
+  }
+};
+FLAGGEMS_INLINE logits_loss_narrow_fn narrow_form(logits_loss_fn) { return {}; }
 /// max(0, margin - c (a - b))
 template <class C>
 struct margin_ranking_loss_fn {
@@ -80,6 +89,23 @@ FLAGGEMS_BINARY_FUNCTOR(binary_cross_entropy, floating, cross_entropy_of(a, b))
 FLAGGEMS_BINARY_FUNCTOR(binary_cross_entropy_backward, floating,
                         V(a - b) /
                             maximum(V(a * V(V(element_of<V>(1)) - a)), V(element_of<V>(1e-12))))
+
+FLAGGEMS_INLINE f32 soft_margin_loss_narrow(f32 a, f32 b) { return softplus_narrow(-(a * b)); }
+FLAGGEMS_INLINE f32 binary_cross_entropy_narrow(f32 a, f32 b) {
+  return (b - 1.0f) * maximum(log1p_narrow(-a), -100.0f) - b * maximum(log_narrow(a), -100.0f);
+}
+FLAGGEMS_BINARY_NARROW(soft_margin_loss)
+FLAGGEMS_BINARY_NARROW(binary_cross_entropy)
+
+#define FLAGGEMS_LONG(name)                                 \
+  template <>                                               \
+  inline constexpr bool is_long_function<name##_fn> = true; \
+  template <>                                               \
+  inline constexpr bool is_long_function<name##_narrow_fn> = true;
+FLAGGEMS_LONG(logits_loss)
+FLAGGEMS_LONG(soft_margin_loss)
+FLAGGEMS_LONG(binary_cross_entropy)
+#undef FLAGGEMS_LONG
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/tables/loss.hpp");

@@ -19,13 +19,13 @@ FLAGGEMS_INLINE V log_of_sum(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b, F f) {
 struct log1p_of_exp {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) d) const {
-    return log1p(exp(d));
+    return log1p_of_fraction<V>(exp(d));
   }
 };
 struct log1p_of_exp2 {
   template <class V>
   FLAGGEMS_INLINE V operator()(FLAGGEMS_VALUE(V) d) const {
-    return log1p(exp2(d)) * V(element_of<V>(1.4426950408889634074));
+    return log1p_of_fraction<V>(exp2(d)) * V(element_of<V>(1.4426950408889634074));
   }
 };
 /// a l, but 0 where a is, and NaN where b is.

@@ -315,6 +315,10 @@ struct simt_reduce_inner {
   }
 };
 
+/// The most threads of a block that has the registers for several operands' vectors: alone in its
+/// unit, it hides their latency.
+inline constexpr int most_row_threads = 1024;
+
 /// Whether rows have a head and a tail beside their vectors.
 enum class row_sides { none, elements };
 
@@ -328,13 +332,14 @@ struct simt_reduce_rows {
   // Registers hold a batch of four vectors; more operands, and argmax's best vector, need more.
   static constexpr bool is_small =
       !Reducer::needs_index && row_vectors<row_type>::leaves <= 1 && sizeof(S) <= 4;
-  static constexpr int max_threads = Threads, min_blocks = (is_small ? 1536 : 1024) / Threads;
+  static constexpr int max_threads = is_small ? Threads : most_row_threads,
+                       min_blocks = (is_small ? 1536 : 1024) / max_threads;
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, reduction_plane space, reduction_shares shares, E e,
                                   [[maybe_unused]] Index index, Sink sink,
                                   partial_states<S> partial) {
-    const int bits = thread_bits(block.threads(), 8), group = min_of(shares.group, bits);
+    const int bits = thread_bits(block.threads(), 10), group = min_of(shares.group, bits);
     const int groups = bits - group, own = block.thread() >> group, size = 1 << group;
     const u32 x = static_cast<u32>(block.thread() & (size - 1));
     const i64 tiles = (shares.items + (i64(1) << groups) - 1) >> groups;

@@ -85,6 +85,54 @@ struct layer_norm_program {
   }
 };
 
+/// layer_norm of x + residual, which is input 1. Their sum is in no one type, so that differences
+/// are from the mean: it is reduced before them, and elements stay in registers.
+template <class C>
+struct skip_layer_norm_program {
+  using compute = C;
+  using terms = plain_terms;
+  // (An element that is not there has a difference, too.)
+  static constexpr row_traits traits = row_traits().filled_with_lowest().with_many_parameters();
+  FLAGGEMS_INLINE static constexpr int neutral(int k) { return k == 0 ? 1 : 0; }
+  C eps;
+
+  template <class Row>
+  FLAGGEMS_INLINE void run(Row& r) const {
+    const C part = r.part();
+    const auto mean = r.sum([part](const auto& x, const auto& residual) FLAGGEMS_LAMBDA {
+      using V = decltype(copy_of(x));
+      return V(V(x + residual) * V(part));
+    });
+    const auto both = r.sum(
+        [part](const auto& x, const auto& residual, const auto& m) FLAGGEMS_LAMBDA {
+          using V = decltype(copy_of(x));
+          return moments<C>::template enter<V>(V(V(x + residual) - V(m)), V(part));
+        },
+        mean);
+    const auto scale = r.each(
+        [eps = eps, part](const auto& of) FLAGGEMS_LAMBDA {
+          using V = decltype(copy_of(of.at[0]));
+          return near_inverse_root(V(moments<C>::template finish<V>(of, part).variance + V(eps)));
+        },
+        both);
+    const auto shift = r.each(
+        [part](const auto& of, const auto& m, const auto& by) FLAGGEMS_LAMBDA {
+          using V = decltype(copy_of(of.at[0]));
+          auto state = moments<C>::template finish<V>(of, part);
+          moments<C>::template settle<V>(state, m);
+          return V(-V(state.rest * by));
+        },
+        both, mean, scale);
+    r.template store<0>(
+        [](const auto& x, const auto& residual, const auto& w, const auto& b, const auto& m,
+           const auto& by, const auto& less) FLAGGEMS_LAMBDA {
+          using V = decltype(copy_of(x));
+          return affine(V(fma(V(V(x + residual) - V(m)), V(by), V(less))), w, b);
+        },
+        mean, scale, shift);
+  }
+};
+
 /// 1 / sqrt(mean(x^2) + eps) of each row
 template <class Row, class S, class C>
 FLAGGEMS_INLINE auto inverse_rms(const Row& r, const S& squares, C eps) {

@@ -13,9 +13,7 @@ struct exponentials {
   static constexpr bool keeps = !Log;
   using leader = greater_number;
   /// The pivot of no elements: the least finite number. -inf less it is -inf, it less itself 0.
-  FLAGGEMS_INLINE static C first() {
-    return -bit_cast<C>(bit_cast<typename float_format<C>::bits>(highest<C>()) - 1);
-  }
+  FLAGGEMS_INLINE static C first() { return -greatest_of<C>(); }
   template <class V, class P>
   FLAGGEMS_INLINE static V term(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(P) pivot) {
     if constexpr (Log)
