@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernel/family/attention/backward.hpp>
+#include <flaggems/kernel/family/attention/simt/gradients_mma.hpp>
 
 #include <flaggems/kernel/block/simt/entry.hpp>
 
@@ -26,3 +27,12 @@ FLAGGEMS_INSTANCE(
     flash_attention_backward_keys,
     fk::attention_backward<bf16, float, fk::no_mask, attention_side::keys, fk::stepping::strided>,
     fk::sequence_gradient_problem, fk::attention_backward_args<bf16, float>, fk::no_mask)
+FLAGGEMS_INSTANCE(
+    scaled_dot_product_flash_attention_backward_queries_tiles,
+    fk::attention_gradient_tiles<bf16, fk::attention_mask<bf16>, attention_side::queries, 2, 32, 4>,
+    fk::attention_gradient_problem, fk::attention_backward_args<bf16, float>,
+    fk::attention_mask<bf16>)
+FLAGGEMS_INSTANCE(flash_attention_backward_keys_tiles,
+                  fk::attention_gradient_tiles<bf16, fk::no_mask, attention_side::keys, 2, 32, 4>,
+                  fk::sequence_gradient_problem, fk::attention_backward_args<bf16, float>,
+                  fk::no_mask)

@@ -198,5 +198,30 @@ TYPED_TEST(attention_backward_of_many, by_warp_groups_where_aligned) {
   }
 }
 
+int launches_of_tiles = 0;
+
+// Masked gradients of 16 bits go to matrix units.
+TYPED_TEST(attention_backward_of_many, by_tiles_with_masks) {
+  using D = TypeParam;
+  launches_of_tiles = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    launches_of_tiles += e.kernel.find("attention_gradient_tiles") != e.kernel.npos;
+  });
+  check<D, bf16, bool>({.heads = 4,
+                        .key_heads = 2,
+                        .queries = 35,
+                        .keys = 40,
+                        .e = 64,
+                        .ev = 40,
+                        .options = {.scale = -0.2}},
+                       layout::contiguous, {1, 4, 35, 40});
+  check<D, f16, f16>({.queries = 6, .keys = 35, .e = 128, .ev = 104}, layout::contiguous,
+                     {1, 1, 6, 35});
+  fg::set_launch_hook(before);
+  if constexpr (fg::detail::differentiates_by_warp_groups<D>) {
+    EXPECT_EQ(launches_of_tiles, 8);
+  }
+}
+
 }  // namespace
 }  // namespace flaggems_test

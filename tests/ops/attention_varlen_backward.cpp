@@ -104,7 +104,11 @@ struct operands {
   }
   /// Compares the gradients of each sequence with the definition.
   void expect_right(const values& of_q, const values& of_k, const values& of_v) const {
-    const values a = q.values(), b = k.values(), c = v.values(), g = grad.values();
+    expect_right(of_q, of_k, of_v, k.values(), v.values());
+  }
+  void expect_right(const values& of_q, const values& of_k, const values& of_v, const values& b,
+                    const values& c) const {
+    const values a = q.values(), g = grad.values();
     for (i64 s = 0, row = 0, key = 0; s < p.count(); ++s) {
       SCOPED_TRACE("sequence " + std::to_string(s));
       const i64 n = p.queries[index(s)], m = p.keys[index(s)];
@@ -300,6 +304,64 @@ TYPED_TEST(attention_backward_of_sequences, by_warp_groups_where_aligned) {
   fg::set_launch_hook(before);
   if constexpr (fg::detail::differentiates_by_warp_groups<D>) {
     EXPECT_EQ(launches_of_warp_groups, D::warp_group_units(0) > 0 ? 12 : 0);
+  }
+}
+
+// What the copy engine does not take, such as keys that all heads repeat, goes by tiles where there
+// are matrix units.
+template <class D, class T>
+void check_repeated(const sequences& p) {
+  const auto& s = test_stream<D>();
+  operands<T, D> x(p);
+  const auto repeated = [&](auto& of) {
+    return of.in().narrow(1, 0, 1).expand({of.in().size(0), p.heads, of.in().size(2)});
+  };
+  const auto k = repeated(x.k), v = repeated(x.v);
+  fg::flash_attention_forward(
+      s, x.q.in(), k, v, x.starts.in(), x.key_starts.in(), 1, 1, x.out.view(), x.logs.view(),
+      {.is_causal = p.causal, .window_size_left = p.left, .window_size_right = p.right});
+  fg::flash_attention_backward(s, x.grad.in(), x.q.in(), k, v, x.out.in(), x.logs.in(),
+                               x.starts.in(), x.key_starts.in(), 1, 1, x.grad_q.view(),
+                               x.grad_k.view(), x.grad_v.view(), x.options());
+  const auto values_of_all = [&](const values& from, i64 size) {
+    values r;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const std::size_t e = index(size), line = i / e / index(p.heads) * index(p.heads);
+      r.push_back(from[line * e + i % e]);
+    }
+    return r;
+  };
+  x.expect_right(x.grad_q.read(), x.grad_k.read(), x.grad_v.read(),
+                 values_of_all(x.k.values(), p.e), values_of_all(x.v.values(), p.ev));
+}
+int launches_of_tiles = 0;
+
+TYPED_TEST(attention_backward_of_sequences, by_tiles_where_keys_repeat) {
+  using D = TypeParam;
+  launches_of_tiles = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    launches_of_tiles += e.kernel.find("attention_gradient_tiles") != e.kernel.npos;
+  });
+  check_repeated<D, bf16>({.queries = {40, 0, 21, 3},
+                           .keys = {10, 4, 40, 5},
+                           .heads = 2,
+                           .key_heads = 2,
+                           .e = 64,
+                           .ev = 40,
+                           .causal = true,
+                           .behind = 2,
+                           .spoilt = 2});
+  check_repeated<D, f16>({.queries = {20},
+                          .keys = {70},
+                          .heads = 2,
+                          .key_heads = 2,
+                          .e = 72,
+                          .ev = 128,
+                          .left = 20,
+                          .right = 10});
+  fg::set_launch_hook(before);
+  if constexpr (fg::detail::differentiates_by_warp_groups<D>) {
+    EXPECT_EQ(launches_of_tiles, 4);
   }
 }
 

@@ -130,7 +130,7 @@ TYPED_TEST(gemm_units, exact) {
   }
   // Parts of a long sum, which a second launch adds up; what is no whole vector, by other kernels.
   launch_watch watch;
-  check_mm<D, T, Out>(20, 24, 1200, true, true, random);
+  check_mm<D, T, Out>(20, 24, 1600, true, true, random);
   EXPECT_EQ(seen.tiles, 1);
   EXPECT_EQ(seen.others, 1);
   check_mm<D, T, Out>(19, 23, 37, true, false, random);

@@ -300,6 +300,7 @@ struct default_tuning<families::attention, Device, Model> {
   /// Bytes of keys and values that blocks with many queries read at a time: of an L2 cache, half.
   static constexpr i64 prefill_bytes = i64{24} << 20;
   static constexpr i64 gradient_bytes = i64{40} << 20;  ///< the same of a pass of gradients
+  static constexpr int gradient_others = 32;  ///< others that a pass of gradients takes at a time
   /// Keys that such a block takes at a time, of heads of 64 * blocks elements (H200).
   static constexpr int prefill_keys(int blocks) { return blocks <= 2 ? 64 : 32; }
 };

@@ -51,7 +51,7 @@ inline kernels::adaptive_area parts_of_walk(const window_layout& source, const w
 /// How many elements a window has, about.
 inline i64 window_elements(const kernels::adaptive_area& parts) {
   i64 n = 1;
-  for (const auto& a : parts.at) n *= a.size / (std::max)(a.result, i64{1}) + 1;
+  for (const auto& a : parts.at) n *= a.size / kernels::max_of(a.result, i64{1}) + 1;
   return n;
 }
 
@@ -146,7 +146,7 @@ void adaptive_max_pool_backward_into(const adaptive_request& ask, const S& strea
 template <class G>
 shape sizes_of_parts(const char* op, int dims, const G& grad, int_list x) {
   shape sizes;
-  for (int d = (std::max)(grad.rank() - dims, 0); d < grad.rank(); ++d)
+  for (int d = kernels::max_of(grad.rank() - dims, 0); d < grad.rank(); ++d)
     sizes.push_back(grad.size(d));
   const adaptive_request ask{op, dims, int_list(sizes)};
   const shape results = sizes.rank() == dims ? ask.result(x) : shape{};

@@ -38,7 +38,7 @@ struct alpha_kind {
   template <class X, class M>
   auto operator()(const X& x, const M& mask, f64 p) const {
     constexpr f64 alpha = 1.7580993408473766;
-    const f64 scale = p < 1 ? 1 / std::sqrt((alpha * alpha * p + 1) * (1 - p)) : 0;
+    const f64 scale = p < 1 ? 1 / __builtin_sqrt((alpha * alpha * p + 1) * (1 - p)) : 0;
     const f64 step = alpha * scale;
     return add(add(mul(x, mul(mask, scale)), mul(mask, step)), step * (p - 1));
   }

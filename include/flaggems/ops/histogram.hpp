@@ -10,7 +10,6 @@
 #include <flaggems/ops/statistics.hpp>
 #include <flaggems/tensor/optional.hpp>
 
-#include <cmath>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -44,7 +43,7 @@ std::pair<f64, f64> histogram_range(const S& stream, const tensor_view<const T, 
     least = kernels::number_cast<f64>(read_element(stream, low.view()));
     most = kernels::number_cast<f64>(read_element(stream, high.view()));
   }
-  if (!std::isfinite(least) || !std::isfinite(most)) [[unlikely]]
+  if (!__builtin_isfinite(least) || !__builtin_isfinite(most)) [[unlikely]]
     raise(errc::invalid_argument, op, "a finite range", text(least) + " to " + text(most));
   if (least == most) return {least - 1, most + 1};
   if (least > most) [[unlikely]]

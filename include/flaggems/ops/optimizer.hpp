@@ -13,7 +13,7 @@
 #include <flaggems/tensor/optional.hpp>
 
 #include <initializer_list>
-#include <iterator>
+#include <span>
 #include <tuple>
 #include <type_traits>
 
@@ -118,7 +118,7 @@ void fused_adam_(const S& stream, const Params& self, const Grads& grads, const 
   const auto each_step = [&](const auto& f) {
     for (std::size_t i = 0; i < n; ++i) {
       const auto at = [i](const auto& list) {
-        return as_view(*std::next(std::begin(list), static_cast<std::ptrdiff_t>(i)));
+        return as_view(std::begin(list)[static_cast<std::ptrdiff_t>(i)]);
       };
       const auto step = detail::one_element(op, at(state_steps));
       if (amsgrad)

@@ -11,7 +11,6 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/rounding.hpp>
 
-#include <cmath>
 #include <type_traits>
 #include <utility>
 

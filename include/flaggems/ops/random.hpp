@@ -14,7 +14,6 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/sort.hpp>
 
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -154,14 +153,14 @@ inline auto bernoulli_of(const char* op, f64 p) {
 }
 inline auto geometric_of(const char* op, f64 p) {
   check_option_of(p > 0 && p < 1, op, "a probability between 0 and 1", p);
-  return kernels::geometric_fn<f64>{1 / std::log1p(-p)};
+  return kernels::geometric_fn<f64>{1 / __builtin_log1p(-p)};
 }
 inline auto exponential_of(const char* op, f64 lambd) {
   check_option_of(lambd > 0, op, "a positive lambd", lambd);
   return kernels::exponential_fn<f64>{lambd};
 }
 inline auto uniform_of(const char* op, f64 from, f64 to) {
-  if (!(from <= to && std::isfinite(to - from))) [[unlikely]]
+  if (!(from <= to && __builtin_isfinite(to - from))) [[unlikely]]
     raise(errc::invalid_argument, op, "finite bounds, from <= to, and such a difference",
           text(from) + " and " + text(to));
   return kernels::uniform_fn<f64>{from, to};

@@ -13,8 +13,8 @@
 #include <flaggems/ops/statistics.hpp>
 #include <flaggems/ops/topk.hpp>
 
-#include <iterator>
 #include <limits>
+#include <span>
 #include <type_traits>
 #include <utility>
 

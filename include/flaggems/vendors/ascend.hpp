@@ -84,7 +84,7 @@ struct acl {
     std::uint32_t count = 0;
     int result = init.call(nullptr);
     if (result == 0 || result == repeated_init) result = device_count.call(&count);
-    devices = result == 0 ? (std::min)(static_cast<int>(count), max_devices) : 0;
+    devices = result == 0 ? kernels::min_of(static_cast<int>(count), max_devices) : 0;
     if (devices == 0)
       reason = text("the driver ") + library_.path() + " finds none, with result " + text(result);
   }

@@ -9,7 +9,7 @@
 #include <flaggems/ops/dispatch/attention/attention.hpp>
 
 #include <cstddef>
-#include <iterator>
+#include <span>
 #include <type_traits>
 #include <utility>
 

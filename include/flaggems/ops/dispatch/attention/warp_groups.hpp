@@ -15,7 +15,7 @@
 #include <flaggems/tensor/view.hpp>
 
 #include <cstddef>
-#include <iterator>
+#include <span>
 #include <type_traits>
 #include <utility>
 

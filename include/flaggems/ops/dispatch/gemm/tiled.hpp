@@ -15,7 +15,7 @@
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/gemm/operands.hpp>
 
-#include <iterator>
+#include <span>
 #include <utility>
 
 namespace flaggems::detail {
