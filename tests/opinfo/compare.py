@@ -20,6 +20,10 @@ STATISTICS = {"native_layer_norm", "native_group_norm"} | BATCH_NORMS
 UNINITIALISED = {"empty", "empty_like", "empty_strided"}
 # Whose indices may differ among equal values: (dimension, what the indices are of).
 INDICES = {"topk", "sort", "argsort"}
+ONE_INDEX = {"kthvalue", "mode"}
+# Whose values in float32 differ from those in float64 by more, ATen's as well: of rounded coordinates, or by recurrences.
+COARSE = {"grid_sampler_2d_backward", "grid_sampler_3d_backward", "_upsample_bilinear2d_aa",
+          "special_hermite_polynomial_h", "special_hermite_polynomial_he"}
 
 
 def is_inexact(x):
@@ -119,6 +123,12 @@ def difference(call, expected, got, reference, values=True):
             if named(call, "stable") and not torch.equal(e, g):
                 return "not stable"
             continue
+        if name in ONE_INDEX and number == 1:
+            x, dim = next(call.tensors()), dimension(call)
+            g, e = (i if i.dim() == x.dim() else i.unsqueeze(dim) for i in (g, e))
+            if x.dim() and g.numel() and (g.min() < 0 or g.max() >= x.shape[dim] or not equal(x.gather(dim, g), x.gather(dim, e))):
+                return "indices of other values"
+            continue
         if e.dtype in BYTES:
             # A step apart at most: ours and the reference may round from sums in another order.
             apart = (e.view(torch.uint8).int() - g.view(torch.uint8).int()).abs()
@@ -130,7 +140,7 @@ def difference(call, expected, got, reference, values=True):
                 return f"{(e != g).sum().item()} of {e.numel()} elements differ"
             continue
         r = e if reference is None else reference[number].to(e.dtype)
-        rtol, atol = TOLERANCE[e.dtype]
+        rtol, atol = (t * (32 if name in COARSE else 1) for t in TOLERANCE[e.dtype])
         if not torch.allclose(wide(g), wide(r), rtol=rtol, atol=atol * reduced(call, e), equal_nan=True):
             if torch.equal(g.isnan(), e.isnan()) and torch.allclose(
                     wide(g), wide(e), rtol=rtol, atol=0, equal_nan=True):

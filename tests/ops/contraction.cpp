@@ -10,7 +10,7 @@ namespace {
 
 template <class Case>
 class contractions : public ::testing::Test {};
-using few_cases = cases<on_host<f32, bf16>, on_chips<f32>>;
+using few_cases = cases<on_host<f32, bf16>, on_chips<f32>, on_wide<f32>>;
 TYPED_TEST_SUITE(contractions, few_cases);
 
 std::size_t at(i64 i) { return static_cast<std::size_t>(i); }

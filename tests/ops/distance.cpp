@@ -21,7 +21,7 @@ double norm_of(const std::vector<double>& x, double p) {
 
 template <class Case>
 class distances : public ::testing::Test {};
-using few_cases = cases<on_host<f32, bf16>, on_chips<f32>>;
+using few_cases = cases<on_host<f32, bf16>, on_chips<f32>, on_wide<f32>>;
 TYPED_TEST_SUITE(distances, few_cases);
 
 TYPED_TEST(distances, of_all_rows) {

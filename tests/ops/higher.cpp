@@ -13,7 +13,7 @@ using rows =
 
 template <class D>
 class higher : public ::testing::Test {};
-using devices = elementwise_devices<chip32>;
+using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(higher, devices);
 
 /// In f32; on the host every sixth row in another dtype, as functions are the same text for all.

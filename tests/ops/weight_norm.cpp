@@ -61,7 +61,7 @@ void check(const shape& sizes, i64 dim, layout how) {
 
 template <class Case>
 class weight_norm : public ::testing::Test {};
-using some_cases = cases<on_host<f32, bf16, f64>, on_chips<bf16>>;
+using some_cases = cases<on_host<f32, bf16, f64>, on_chips<bf16>, on_wide<bf16>>;
 TYPED_TEST_SUITE(weight_norm, some_cases);
 
 TYPED_TEST(weight_norm, all) {

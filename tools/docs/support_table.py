@@ -46,12 +46,25 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
                **dict.fromkeys(("new_full", "new_ones", "new_zeros", "scalar_tensor"), "fill_"),
                "embedding_backward": "embedding_dense_backward", "cumsum_": "cumsum", "cumprod_": "cumprod",
                "index_add_": "index_add", "index_reduce_": "index_reduce", "addmv": "addmm", "addr": "addmm",
+               **dict.fromkeys(("batch_norm", "batch_norm_no_update", "batch_norm_with_update", "cudnn_batch_norm",
+                                "miopen_batch_norm", "native_batch_norm_legit", "native_batch_norm_legit_no_training"),
+                               "native_batch_norm"),
+               **dict.fromkeys(("cudnn_batch_norm_backward", "miopen_batch_norm_backward"), "native_batch_norm_backward"),
+               **{f"max_pool{n}d_backward": f"max_pool{n}d_with_indices_backward" for n in (2, 3)},
+               "weight_norm": "weight_norm_interface", "rmsnorm": "rms_norm", "fused_q_kv_rmsnorm": "rms_norm",
+               "matmuladd": "addmm", "router_gemm": "mm", "grid_sampler": "grid_sampler_2d",
+               "moe_align_block_size_triton": "moe_align_block_size", "cummax_helper": "cummax", "cummin_helper": "cummin",
+               "index_put_impl_": "index_put_", "is_all_true": "all", "is_any_true": "any", "assert_async": "functional_assert_async",
                "moe_sum": "sum", "rms_norm_forward": "fused_rms_norm", "rms_norm_backward": "fused_rms_norm_backward",
                "scaled_dot_product_attention_backward": "scaled_dot_product_flash_attention_backward"}
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
 SAME_KERNEL = {"concat_and_cache_mla": "scatter", "reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatter", "gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
                "index_put": "scatter", "masked_select": "scatter", "embedding_dense_backward": "scatter",
                "im2col": "copy", "unfold_backward": "col2im", "argsort": "sort", "cat": "copy", "embedding": "index_select",
+               **dict.fromkeys(("native_batch_norm", "native_batch_norm_backward", "instance_norm", "weight_norm_interface",
+                                "weight_norm_interface_backward"), "sum"),
+               **{f"adaptive_max_pool{n}d_backward": "max_pool_with_indices_backward" for n in (2, 3)},
+               "affine_grid_generator": "mul", "polygamma": "special_zeta", "mvlgamma": "lgamma",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
 NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "is_nonzero", "with_bias", "with_mask", "with_score", "epilogue"} | operators.VIEWS

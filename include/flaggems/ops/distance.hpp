@@ -72,6 +72,7 @@ shape cdist_backward_shape(const G& grad, const X& x1, const Y& x2, const Z& dis
   shape sizes = cdist_shape(x1, x2);
   check_output_sizes(op, sizes, grad);
   check_output_sizes(op, sizes, distances);
+  if (sizes.numel() == 0) return x1.shape_of();
   sizes[sizes.rank() - 1] = x1.size(-1);
   return sizes;
 }
@@ -231,7 +232,7 @@ void cdist_backward(const S& stream, const G& grad, const X& x1, const Y& x2, f6
     check_output_sizes(op, detail::cdist_backward_shape(g, a, b, z), to);
     check_disjoint_output(op, to, g, a, b, z);
     if (to.empty()) return;
-    if (p == 0) return detail::fill(op, stream, to, 0);
+    if (p == 0 || g.empty()) return detail::fill(op, stream, to, 0);
     const auto d = sub(cast<C>(a.unsqueeze(-2)), cast<C>(b.unsqueeze(-3)));
     const auto of_pair = cast<C>(g.unsqueeze(-1)), norm = cast<C>(z.unsqueeze(-1));
     const i64 others[] = {-2};

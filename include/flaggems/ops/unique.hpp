@@ -135,10 +135,9 @@ tensor<i64, D> order_of_rows(const char* op, const S& stream, const tensor_view<
 }
 
 template <bool Sorts, class S, class T, class D>
-auto unique_slices(const char* op, const S& stream, const tensor_view<const T, D>& x, i64 dim,
-                   bool inverse, bool counts) {
+auto unique_slices(const char* op, const S& stream, const tensor_view<const T, D>& x, i64 dim) {
   const int d = normalize_dim(dim, x.rank(), op);
-  if (x.rank() == 0) return unique_of_all<Sorts>(op, stream, x, inverse, counts);
+  if (x.rank() == 0) return unique_of_all<Sorts>(op, stream, x, true, true);
   const i64 n = x.size(d);
   if (x.empty()) {
     for (int k = 0; k < x.rank(); ++k)
@@ -171,7 +170,7 @@ auto unique_slices(const char* op, const S& stream, const tensor_view<const T, D
                 out.values.view().movedim(d, 0));
   std::optional<tensor_view<const i64, D>> before;
   if (Sorts) before = input_of(order);
-  put_runs(op, stream, runs, before, inverse, counts, {n}, out);
+  put_runs(op, stream, runs, before, true, true, {n}, out);
   return out;
 }
 
@@ -191,18 +190,19 @@ template <stream_like S, tensor_like X>
                                      return_counts);
 }
 /// The slices of x across `dim`, sorted by their elements in order and without repetitions;
-/// otherwise as unique2. The inverse has an element for each slice. Sorts once for each element of
+/// otherwise as unique2. The inverse has an element for each slice; it and the counts are always
+/// there, as ATen's are. Sorts once for each element of
 /// a slice. Raises invalid_argument for slices without elements, and out_of_range.
 /// aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool
 /// return_counts=False)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto unique_dim(const S& stream, const X& x, i64 dim,
-                              [[maybe_unused]] bool sorted = true, bool return_inverse = false,
-                              bool return_counts = false) {
+                              [[maybe_unused]] bool sorted = true,
+                              [[maybe_unused]] bool return_inverse = false,
+                              [[maybe_unused]] bool return_counts = false) {
   same_device<S, X>();
   static_assert(element_type_in<detail::ordered_types, 1, X>());
-  return detail::unique_slices<true>("unique_dim", stream, detail::input_of(x), dim, return_inverse,
-                                     return_counts);
+  return detail::unique_slices<true>("unique_dim", stream, detail::input_of(x), dim);
 }
 /// The elements of x in row-major order, or its slices across `dim`, without those that equal the
 /// one before; otherwise as unique2 and unique_dim. aten::unique_consecutive(Tensor self, bool
@@ -214,7 +214,7 @@ template <stream_like S, tensor_like X>
   same_device<S, X>();
   static_assert(element_type_in<detail::ordered_types, 1, X>());
   const auto v = detail::input_of(x);
-  return dim ? detail::unique_slices<false>(op, stream, v, *dim, return_inverse, return_counts)
+  return dim ? detail::unique_slices<false>(op, stream, v, *dim)
              : detail::unique_of_all<false>(op, stream, v, return_inverse, return_counts);
 }
 
