@@ -64,7 +64,7 @@ SAME_KERNEL = {"concat_and_cache_mla": "scatter", "reshape_and_cache": "scatter"
                **dict.fromkeys(("native_batch_norm", "native_batch_norm_backward", "instance_norm", "weight_norm_interface",
                                 "weight_norm_interface_backward"), "sum"),
                **{f"adaptive_max_pool{n}d_backward": "max_pool_with_indices_backward" for n in (2, 3)},
-               "affine_grid_generator": "mul", "polygamma": "special_zeta", "mvlgamma": "lgamma",
+               "affine_grid_generator": "mul", "assert_async": "copy", "polygamma": "special_zeta", "mvlgamma": "lgamma",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
 NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "is_nonzero", "with_bias", "with_mask", "with_score", "epilogue"} | operators.VIEWS
