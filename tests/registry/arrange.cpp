@@ -83,7 +83,8 @@ TEST(registry_arrange, joins) {
   check("resize", {views[0], list{2, 7}}, [&] { return fg::resize(s, a, {2, 7}); });
   const auto few = numbers({5});
   check("resize_as", {views[0], view<host>(few)}, [&] { return fg::resize_as(s, a, few); });
-  check("flaggems::resize_output", {views[0], list{4}}, [&] { return fg::resize_output(s, a, {4}); });
+  check("flaggems::resize_output", {views[0], list{4}},
+        [&] { return fg::resize_output(s, a, {4}); });
 }
 
 TEST(registry_arrange, moves) {
