@@ -205,8 +205,9 @@ template <stream_like S, tensor_like X>
   return detail::unique_slices<true>("unique_dim", stream, detail::input_of(x), dim);
 }
 /// The elements of x in row-major order, or its slices across `dim`, without those that equal the
-/// one before; otherwise as unique2 and unique_dim. aten::unique_consecutive(Tensor self, bool
-/// return_inverse=False, bool return_counts=False, int? dim=None)
+/// one before; otherwise as unique2, and as unique_dim.
+/// aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int?
+/// dim=None)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto unique_consecutive(const S& stream, const X& x, bool return_inverse = false,
                                       bool return_counts = false, std::optional<i64> dim = {}) {
@@ -214,8 +215,10 @@ template <stream_like S, tensor_like X>
   same_device<S, X>();
   static_assert(element_type_in<detail::ordered_types, 1, X>());
   const auto v = detail::input_of(x);
-  return dim ? detail::unique_slices<false>(op, stream, v, *dim)
-             : detail::unique_of_all<false>(op, stream, v, return_inverse, return_counts);
+  // (ATen's rule: the elements of a vector are no slices across dimension 0.)
+  if (!dim || (*dim == 0 && v.rank() == 1))
+    return detail::unique_of_all<false>(op, stream, v, return_inverse, return_counts);
+  return detail::unique_slices<false>(op, stream, v, *dim);
 }
 
 }  // namespace flaggems
