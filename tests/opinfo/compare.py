@@ -21,8 +21,7 @@ UNINITIALISED = {"empty", "empty_like", "empty_strided"}
 # Whose indices may differ among equal values: (dimension, what the indices are of).
 INDICES = {"topk", "sort", "argsort"}
 ONE_INDEX = {"kthvalue", "mode"}
-# Whose values in float32 differ from those in float64, ATen's as well: of rounded coordinates, or by recurrences. They are
-# compared with ATen's in their own dtype.
+# Whose values in float32 are beyond the tolerance in ATen as well: of rounded coordinates, or by recurrences.
 COARSE = {"grid_sampler_2d_backward", "grid_sampler_3d_backward", "_upsample_bilinear2d_aa",
           "special_hermite_polynomial_h", "special_hermite_polynomial_he"}
 
@@ -78,6 +77,13 @@ def reduced(call, result):
 
 def dimension(call):
     return named(call, "dim", -1)
+
+
+def beside_steps(e, r):
+    """The reference, but ATen's result where it is at another side of a step; and four times ATen's greatest relative error."""
+    error = (e - r).abs() / r.abs().clamp(min=1)
+    steps = error > 1e-3
+    return torch.where(steps, e, r), 4 * torch.where(steps, 0, error).nan_to_num(0).max().item() if error.numel() else 0
 
 
 def equal(a, b):
@@ -140,8 +146,11 @@ def difference(call, expected, got, reference, values=True):
             if not torch.equal(e, g):
                 return f"{(e != g).sum().item()} of {e.numel()} elements differ"
             continue
-        r = e if reference is None or name in COARSE else reference[number].to(e.dtype)
-        rtol, atol = (t * (32 if name in COARSE else 1) for t in TOLERANCE[e.dtype])
+        r = e if reference is None else reference[number].to(e.dtype)
+        rtol, atol = TOLERANCE[e.dtype]
+        if name in COARSE and reference is not None:
+            r, noise = beside_steps(wide(e), wide(r))
+            rtol, atol = rtol + noise, atol + noise
         if not torch.allclose(wide(g), wide(r), rtol=rtol, atol=atol * reduced(call, e), equal_nan=True):
             if torch.equal(g.isnan(), e.isnan()) and torch.allclose(
                     wide(g), wide(e), rtol=rtol, atol=0, equal_nan=True):
