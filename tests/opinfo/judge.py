@@ -56,7 +56,7 @@ PLACEMENT = {"layout", "device", "pin_memory"}
 # What ATen's batch norms write, although not all of their schemas say so.
 WRITTEN = {"running_mean", "running_var"}
 # Operators all of whose samples may be refused, and why.
-REFUSED = {}
+REFUSED = {"_cdist_backward.out": "ATen has another name for the gradient there than without an output"}
 # Those whose new results need not have ATen's strides, and why.
 OWN_LAYOUT = {
     "avg_pool1d": "ATen's are those of an image, whose channels may come last",

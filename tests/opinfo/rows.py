@@ -7,6 +7,8 @@ import typing
 import torch
 from torch.nn import functional
 
+import fused_rows
+
 EPS = 1e-6
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 INTEGERS = (torch.int64, torch.int32, torch.uint8)
@@ -673,6 +675,7 @@ ROWS = {
         None, lambda dtype: ((77, x.abs() % 5) for (x,) in one_operand(dtype)), INTEGERS)
        for name in ("left", "right")},
     **{f"bitwise_{name}_shift.Tensor_Scalar": Row(None, with_numbers((2,)), INTEGERS) for name in ("left", "right")},
+    **{key: Row(*row) for key, row in fused_rows.ROWS.items()},
 }
 
 
