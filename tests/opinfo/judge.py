@@ -59,7 +59,10 @@ WRITTEN = {"running_mean", "running_var"}
 REFUSED = {"_cdist_backward.out": "ATen has another name for the gradient there than without an output"}
 # Those whose new results need not have ATen's strides, and why.
 OWN_LAYOUT = {
-    "avg_pool1d": "ATen's are those of an image, whose channels may come last",
+    **dict.fromkeys(("avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d"),
+                    "ATen's are those of an image, whose channels may come last"),
+    "mvlgamma": "ATen's are those of a sum",
+    "native_batch_norm": "on the CPU ATen saves nothing by running statistics",
     "nonzero": "ATen's are those of columns, but on its device meta",
     "kron": "ATen's are those of a product of more dimensions",
     "stack": "ATen asks for a format of five dimensions",

@@ -513,7 +513,7 @@ template <stream_like S, tensor_like X, optional_tensor W = std::nullopt_t,
   using T = value_t<const X&>;
   same_device<S, X, W, B, Mean, Var>();
   const auto v = as_view(x);
-  auto out = detail::empty_in_format<T>(stream, v, op);
+  auto out = empty<T>(stream, v.shape_of(), op);
   if constexpr (detail::check_norm_types<tensor<f32, D>, X, W, B, Mean, Var>())
     detail::batch_norm_into<operators::instance_norm>(
         op, stream, v, 2, weight, bias, detail::running_view<D>(running_mean),

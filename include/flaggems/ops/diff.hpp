@@ -46,15 +46,11 @@ template <stream_like S, tensor_like X, optional_tensor Prepend = std::nullopt_t
   tensor_view<const T, D> from = parts.size() == 1 ? given : detail::input_of(now);
   for (i64 k = 0; k < n && (k == 0 || from.size(d) > 0); ++k) {
     const i64 size = from.size(d), less = size > 0 ? size - 1 : 0;
-    shape sizes = from.shape_of();
-    sizes[d] = less;
-    auto next = empty<T>(stream, sizes, op);
     const auto behind = from.narrow(d, size - less, less), before = from.narrow(d, 0, less);
     if constexpr (std::is_same_v<T, bool>)
-      assign(stream, next, ne(behind, before), op);
+      now = evaluate(stream, ne(behind, before), op);
     else
-      assign(stream, next, sub(behind, before), op);
-    now = std::move(next);
+      now = evaluate(stream, sub(behind, before), op);
     from = detail::input_of(now);
   }
   return now;
