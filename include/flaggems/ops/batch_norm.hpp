@@ -373,6 +373,15 @@ template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, te
                     std::move(var));
 }
 
+namespace detail {
+/// The results of native_batch_norm, and the reserve of cuDNN, which is empty.
+template <class S, class Results>
+auto with_reserve(const char* op, const S& stream, Results&& r) {
+  return std::tuple(std::move(r.out), std::move(r.mean), std::move(r.rstd),
+                    empty<u8>(stream, {0}, op));
+}
+}  // namespace detail
+
 /// native_batch_norm in training, and a reserve, which is empty.
 /// aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!)
 /// running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor,
@@ -384,8 +393,7 @@ template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, te
                                           double momentum, double eps) {
   auto r =
       native_batch_norm(stream, x, weight, bias, running_mean, running_var, true, momentum, eps);
-  return std::tuple(std::move(r.out), std::move(r.mean), std::move(r.rstd),
-                    empty<u8>(stream, {0}, "batch_norm_with_update"));
+  return detail::with_reserve("batch_norm_with_update", stream, std::move(r));
 }
 /// batch_norm_with_update whose running statistics are new tensors, the last two results.
 /// aten::_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor
@@ -413,8 +421,7 @@ template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, op
                                         double momentum, double eps) {
   auto r =
       native_batch_norm(stream, x, weight, bias, running_mean, running_var, false, momentum, eps);
-  return std::tuple(std::move(r.out), std::move(r.mean), std::move(r.rstd),
-                    empty<u8>(stream, {0}, "batch_norm_no_update"));
+  return detail::with_reserve("batch_norm_no_update", stream, std::move(r));
 }
 
 /// native_batch_norm, and a reserve, which is empty. aten::cudnn_batch_norm(Tensor input, Tensor
@@ -427,8 +434,7 @@ template <stream_like S, tensor_like X, tensor_like W, optional_tensor B, option
                                     double exponential_average_factor, double epsilon) {
   auto r = native_batch_norm(stream, x, weight, bias, running_mean, running_var, training,
                              exponential_average_factor, epsilon);
-  return std::tuple(std::move(r.out), std::move(r.mean), std::move(r.rstd),
-                    empty<u8>(stream, {0}, "cudnn_batch_norm"));
+  return detail::with_reserve("cudnn_batch_norm", stream, std::move(r));
 }
 /// native_batch_norm. aten::miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor?
 /// running_mean, Tensor? running_var, bool training, float exponential_average_factor, float

@@ -123,7 +123,7 @@ struct pad_move {
     wide[d] = count;
     return band.narrow(d, in_front ? first : first + n - 1, 1).expand(wide);
   }
-  /// `from` is what is left of the input, and begins at low[d] of the output, or 0.
+  /// `from`, the input without what negative padding takes, begins at low[d] of the output, or 0.
   template <class S, class T, class From, class D>
   bool by_one_launch(const S& stream, const tensor_view<From, D>& from,
                      const tensor_view<T, D>& out, const i64 (&low)[max_rank]) const {

@@ -140,11 +140,11 @@ void check_top_k(const char* op, const X& logits, const J& indices) {
 
 /// Rows of values one after the other as a padded batch, in a new tensor.
 ///
-/// values: [total, ...]; offsets: a list of one or more vectors of i64, of which each says where
-/// the parts of the level before begin, and at its end the number of its own; the result has as
-/// many rows as the first one has parts, then max_lengths, then the sizes of a value. Longer parts
-/// are cut. Raises invalid_argument. aten::_jagged_to_padded_dense_forward(Tensor values, Tensor[]
-/// offsets, SymInt[] max_lengths, float padding_value=0.)
+/// values: [total, ...]; offsets: one or more vectors of i64, a level each: where the parts of the
+/// next level begin, and where the last one ends. The result is [parts of the first level,
+/// max_lengths..., ...]. Longer parts are cut. Raises invalid_argument.
+/// aten::_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths,
+/// float padding_value=0.)
 template <stream_like S, tensor_like X, class List>
 requires(!tensor_like<List>)
     [[nodiscard]] auto jagged_to_padded_dense_forward(const S& stream, const X& values,
@@ -240,9 +240,9 @@ void top_k_per_row_prefill(const S& stream, const X& logits, const First& row_st
                          as_view(indices));
   }
 }
-/// The same of rows of next_n tokens of each sequence, of which the last one sees seq_lens
-/// elements, each before it one less. flag_gems::top_k_per_row_decode(Tensor logits, int next_n,
-/// Tensor seq_lens, Tensor(a!) indices)
+/// The same for the next_n tokens of each sequence, a row each: the last token sees the first
+/// seq_lens elements, each token before it one less. flag_gems::top_k_per_row_decode(Tensor logits,
+/// int next_n, Tensor seq_lens, Tensor(a!) indices)
 template <stream_like S, tensor_like X, tensor_like Lengths, tensor_like J>
 void top_k_per_row_decode(const S& stream, const X& logits, i64 next_n, const Lengths& seq_lens,
                           J&& indices) {

@@ -86,7 +86,7 @@ FLAGGEMS_HD T upper_gamma_fraction(T a, T x) {
   }
   return r * gamma_density(a, x) * a;
 }
-/// Q(a, x) for small x: what is left of 1 and the power series, without their cancellation.
+/// Q(a, x) for small x: 1 minus the power series, computed without their cancellation.
 template <class T>
 FLAGGEMS_HD T upper_gamma_series(T a, T x) {
   const T least = power_of_two<T>(-float_format<T>::mantissa - 2);
