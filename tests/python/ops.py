@@ -14,6 +14,7 @@ except ImportError as problem:
     sys.exit(77)
 
 from flaggems import ops
+from flaggems._library import _OnDevices
 from flaggems._schema import Schema
 
 
@@ -188,6 +189,42 @@ class Errors(unittest.TestCase):
             ops.nothing
         with self.assertRaisesRegex(AttributeError, "has no overload 'nothing'"):
             ops.mm.overload("nothing")
+
+
+class Elsewhere:
+    """A tensor that says where it is."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def __dlpack__(self, **_):
+        raise BufferError
+
+    def __dlpack_device__(self):
+        return (self.kind, 0)
+
+
+class Devices(unittest.TestCase):
+    """Which of several libraries a call goes to; DLPack's kinds 1, 2, 3, 4, 13 are CPU, CUDA, pinned, OpenCL, managed."""
+
+    def test_by_the_first_tensor_or_by_name(self):
+        def of(kind):
+            def operator(*_, **named):
+                self.assertNotIn("device", named)
+                return kind
+            operator.overloads, operator.overload = [], lambda name: of(f"{kind} {name}")
+            return operator
+        op = _OnDevices({1: of("host"), 2: of("cuda")})
+        for expected, arguments in [("host", [numbers(2)]), ("cuda", [Elsewhere(2), numbers(2)]), ("host", [Elsewhere(3)]),
+                                    ("cuda", [1.5, [Elsewhere(13)]]), ("host", [[2, 3]]), ("host", [])]:
+            self.assertEqual(op(*arguments), expected)
+        self.assertEqual(op([2], device="cuda"), "cuda")
+        self.assertEqual(op(Elsewhere(2), device="cpu"), "host")
+        self.assertEqual(op(2, out=Elsewhere(2)), "cuda")
+        self.assertEqual(op.overload("out")(Elsewhere(2)), "cuda out")
+        self.assertEqual(_OnDevices({2: of("cuda")})([2]), "cuda")
+        with self.assertRaisesRegex(ValueError, r"expected a device that the package was built for.*\[device_mismatch\]"):
+            op(Elsewhere(4))
 
 
 if __name__ == "__main__":

@@ -225,7 +225,8 @@ class _OnDevices:
         if device is not None:
             kind = _kind_named(str(device)) if str(device) != "cpu" else _HOST
         else:
-            kind = next((_kind_of(v) for v in _lists_and_tensors(args, kwargs) if is_tensor(v)), _HOST)
+            tensors = (_kind_of(v) for v in _lists_and_tensors(args, kwargs) if is_tensor(v))
+            kind = next(tensors, next(iter(self._operators)))
         operator = self._operators.get(kind)
         if operator is None:
             raise ValueError(f"{self.__name__}: expected a device that the package was built for, got one of DLPack's "
@@ -256,7 +257,7 @@ class Libraries:
         """The operator `name`, or a KeyError."""
         if name not in self._operators:
             found = {kind: library[name] for kind, library in self._libraries.items()}
-            self._operators[name] = next(iter(found.values())) if len(found) == 1 else _OnDevices(found)
+            self._operators[name] = found[_HOST] if found.keys() == {_HOST} else _OnDevices(found)
         return self._operators[name]
 
     def device_types(self):
