@@ -42,13 +42,14 @@ write_basic_package_version_file(
 install(FILES "${PROJECT_BINARY_DIR}/flaggemsConfig.cmake"
               "${PROJECT_BINARY_DIR}/flaggemsConfigVersion.cmake"
         DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
-# flaggems_precompile, the program that it builds, flaggems_registry, and flaggems::compiled.
+# flaggems_precompile, the program that it builds, flaggems_registry, flaggems::compiled, and how TVM-FFI is found.
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/flaggems_precompile.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/flaggems_registry.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/flaggems_compiled.cmake"
-              "${PROJECT_SOURCE_DIR}/cmake/flaggems_compiled.cpp"
+              "${PROJECT_SOURCE_DIR}/cmake/flaggems_tvm_ffi.cmake"
               "${PROJECT_SOURCE_DIR}/tools/flaggems_compile.cpp"
         DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/cmake/compiled" DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
 
 # The prefix is written relative to the .pc file, so that an installed tree can be moved.
 cmake_path(ABSOLUTE_PATH FLAGGEMS_INSTALL_PKGCONFIGDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}"

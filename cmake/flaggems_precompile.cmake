@@ -5,8 +5,9 @@
 #                       [ALLOW_NAMELESS])
 #
 # compiles every kernel that the program or shared library <target> may launch on flaggems::cuda to
-# machine code for these chips (spir64: on flaggems::opencl, by clang; spirv64: on flaggems::level_zero) when it is linked, and links that in: it needs no compiler where it
-# runs on one of them. The kernels are found in the target's object files; WITH names archives and
+# machine code for these chips (spir64: on flaggems::opencl, by clang; compute_80: on flaggems::opencl with
+# NVIDIA's driver, for that capability and later ones; spirv64: on flaggems::level_zero) when it is linked,
+# and links that in: it needs no compiler where it runs on one of them. The kernels are found in the target's object files; WITH names archives and
 # targets to look into besides. MATCHING leaves out kernels whose types do not match. NVRTC is needed
 # to build (FLAGGEMS_NVRTC_LIBRARY, a CMake variable, where it is not found by name), a GPU is not.
 # A kernel of types without names (lambdas, those of unnamed namespaces) is an error; ALLOW_NAMELESS

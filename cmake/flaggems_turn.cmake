@@ -14,6 +14,14 @@ if(flaggems_turn STREQUAL "")
   math(EXPR flaggems_turn "0x${flaggems_commit}")
 endif()
 
+# What the commit changed is taken whatever the turn, unless that is much. A clone of one commit knows of no changes.
+execute_process(
+  COMMAND git -C "${PROJECT_SOURCE_DIR}" diff --name-only HEAD~1
+  OUTPUT_VARIABLE flaggems_changed
+  ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+string(REPLACE "\n" ";" flaggems_changed "${flaggems_changed}")
+list(TRANSFORM flaggems_changed PREPEND "${PROJECT_SOURCE_DIR}/")
+
 # Leaves a list every `parts`-th item, of which `turn` chooses the first.
 function(flaggems_take_share list parts turn)
   set(taken "")

@@ -20,6 +20,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -44,6 +45,15 @@ def build(args):
                     *(f"-D{define}" for define in args.define)], cwd=ROOT, check=True)
     subprocess.run(["cmake", "--build", args.build, "-j", str(args.jobs), "--target",
                     *(f"flaggems_test_{area}" for area in args.areas)], check=True)
+
+
+def command_of(args):
+    """What others write to run the same: without where programs were built and results put."""
+    words = ["tests/on_device.py", "--device", args.device, "--areas", *args.areas, "--filter", args.filter,
+             "--seconds", f"{args.seconds:g}", "--name", args.name]
+    if args.header:
+        words += ["--header", args.header.name]
+    return shlex.join(words + (["--tools", *args.tools] if args.tools else []))
 
 
 class share:
@@ -174,7 +184,7 @@ def main():
             print("".join(f"  {line}\n" for report in total["reports"] for line in report), end="")
     if args.name:
         chips = sorted({p.partition("@")[2] for places in support.values() for p in places if "@" in p})
-        summary = {"date": str(datetime.date.today()), "command": " ".join(sys.argv), "device": chips,
+        summary = {"date": str(datetime.date.today()), "command": command_of(args), "device": chips,
                    "programs": totals}
         (args.out / f"tests-{args.name}.json").write_text(json.dumps(summary, indent=1) + "\n")
         (args.out / f"support-{args.name}.json").write_text(json.dumps(support, indent=1) + "\n")

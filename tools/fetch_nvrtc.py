@@ -11,16 +11,12 @@ by default). With --find nothing is fetched and the exit status is 1 when there 
 import argparse
 import glob
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
-import zipfile
 
+import wheels
 
-def cache_dir():
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return pathlib.Path(base) / "flaggems" / "nvrtc"
+CACHE = wheels.cache_dir("nvrtc")
 
 
 def roots():
@@ -32,7 +28,7 @@ def find_headers():
     """The folder that has cuda.h and nvrtc.h, or None."""
     folders = [os.path.join(r, "include") for r in roots()]
     folders += [os.path.dirname(h)
-                for h in glob.glob(str(cache_dir() / "**" / "cuda.h"), recursive=True)]
+                for h in glob.glob(str(CACHE / "**" / "cuda.h"), recursive=True)]
     return next((f for f in folders
                  if all(os.path.exists(os.path.join(f, h)) for h in ("cuda.h", "nvrtc.h"))), None)
 
@@ -43,7 +39,7 @@ def find():
     if given:
         return given if os.path.exists(given) else None
     patterns = [os.path.join(r, "lib64", "libnvrtc.so.[0-9]*") for r in roots()]
-    patterns.append(str(cache_dir() / "**" / "libnvrtc.so.[0-9]*"))
+    patterns.append(str(CACHE / "**" / "libnvrtc.so.[0-9]*"))
     for pattern in patterns:
         hits = [h for h in sorted(glob.glob(pattern, recursive=True)) if ".alt." not in h]
         if hits:
@@ -53,20 +49,8 @@ def find():
 
 def fetch():
     """Downloads the wheels and unpacks the compiler's libraries and the headers into the cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-             "--no-deps", "--only-binary=:all:", "--dest", folder, "nvidia-cuda-nvrtc",
-             "nvidia-cuda-runtime"],
-            check=True, stdout=sys.stderr)
-        wheels = sorted(pathlib.Path(folder).glob("*.whl"))
-        if len(wheels) != 2:
-            raise FileNotFoundError("pip downloaded " + ", ".join(w.name for w in wheels))
-        for wheel in wheels:
-            with zipfile.ZipFile(wheel) as archive:
-                names = [n for n in archive.namelist()
-                         if n.endswith(".h") or ("libnvrtc" in n and ".alt." not in n)]
-                archive.extractall(cache_dir(), names)
+    wheels.unpack(["nvidia-cuda-nvrtc", "nvidia-cuda-runtime"], [],
+                  lambda n: n.endswith(".h") or ("libnvrtc" in n and ".alt." not in n), CACHE)
 
 
 def main():

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // flaggems-compile: compiles ahead of time the kernels that a program may launch on flaggems::cuda
-// or, for the targets spir64 and spirv64, on flaggems::opencl and flaggems::level_zero. They are
+// or, for the targets spir64, compute_90 and spirv64, on flaggems::opencl (compute_90: on NVIDIA's
+// drivers) and flaggems::level_zero. They are
 // found in the program itself, a library, an archive or object files: the names of the instances
 // and the texts of the headers stand there. No GPU and no driver is needed, only NVRTC or clang.
 #include <flaggems/vendors/cuda.hpp>
@@ -32,14 +33,17 @@ namespace {
 namespace fd = flaggems::detail;
 using compiler_type = fd::runtime_compiler<fd::cuda_api>;
 using opencl_compiler = fd::runtime_compiler<fd::opencl_api>;
+using ptx_compiler = fd::runtime_compiler<fd::opencl_ptx_api>;
 using level_zero_compiler = fd::runtime_compiler<fd::level_zero_api>;
 
 bool is_opencl(std::string_view target) { return target == fd::opencl_api::target; }
 bool is_level_zero(std::string_view target) { return target == fd::level_zero_api::target; }
+bool is_ptx(std::string_view target) { return target.rfind(fd::opencl_ptx_api::compute, 0) == 0; }
 /// f(the compiler for this target).
 template <class F>
 decltype(auto) with_compiler(std::string_view target, F&& f) {
   return is_opencl(target)       ? f(opencl_compiler::get())
+         : is_ptx(target)        ? f(ptx_compiler::get())
          : is_level_zero(target) ? f(level_zero_compiler::get())
                                  : f(compiler_type::get());
 }
@@ -51,7 +55,8 @@ flaggems::cuda, flaggems::opencl or flaggems::level_zero, and keeps the machine 
 cache that programs look into (FLAGGEMS_CACHE_DIR). FLAGGEMS_NVRTC_LIBRARY, FLAGGEMS_OPENCL_COMPILER
 and FLAGGEMS_LEVEL_ZERO_COMPILER name the compilers if they are not found.
 
-  --target sm_90a   for this chip, spir64 for OpenCL or spirv64 for Level Zero; may be repeated.
+  --target sm_90a   for this chip, spir64 for OpenCL, compute_90 for OpenCL on NVIDIA's GPUs of that
+                    capability and later, or spirv64 for Level Zero; may be repeated.
                     Without: for the GPUs of this machine
   --match REGEX     only kernels whose types match
   --object OUT.o    writes the machine code into an object file to link with FILE.. instead
@@ -351,9 +356,9 @@ options parse(int count, char** arguments) {
       std::exit(0);
     } else if (word == "--target") {
       o.targets.push_back(value());
-      if (o.targets.back().rfind("sm_", 0) != 0 && !is_opencl(o.targets.back()) &&
-          !is_level_zero(o.targets.back()))
-        fail("--target: expected sm_..., spir64 or spirv64, got " + o.targets.back());
+      if (const std::string& t = o.targets.back();
+          t.rfind("sm_", 0) != 0 && !is_opencl(t) && !is_ptx(t) && !is_level_zero(t))
+        fail("--target: expected sm_..., spir64, compute_... or spirv64, got " + t);
     } else if (word == "--match") {
       o.match = value();
     } else if (word == "--object") {

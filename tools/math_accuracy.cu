@@ -5,6 +5,7 @@
 // CUDA's functions of f64; tools/math_accuracy.cpp measures the host's.
 //
 //   nvcc -std=c++20 -O2 -arch=native -Iinclude tools/math_accuracy.cu -o math_accuracy
+#include <flaggems/kernel/family/pointwise/tables/activation_backward.hpp>
 #include <flaggems/kernel/math/arc.hpp>
 #include <flaggems/kernel/math/erf_inverse.hpp>
 #include <flaggems/kernel/math/hyperbolic.hpp>
@@ -83,6 +84,8 @@ FUNCTION(erfc, fk::erfc(x), erfc(x))
 FUNCTION(erfinv, fk::erfinv(x), erfinv(x))
 FUNCTION(tanh, fk::tanh(x), tanh(x))
 FUNCTION(gelu, fk::gelu(x), x*(erfc(-x * 0.70710678118654752440) / 2))
+FUNCTION(gelu_slope, fk::gelu_slope(x),
+         erfc(-x * 0.70710678118654752440) / 2 + x * 0.39894228040143267794 * exp(x * x / -2))
 #undef FUNCTION
 
 template <class F>
@@ -125,5 +128,6 @@ int main() {
   REPORT(erfinv)
   REPORT(tanh)
   REPORT(gelu)
+  REPORT(gelu_slope)
 #undef REPORT
 }

@@ -8,7 +8,7 @@
     bench/compare/surface.py --base BEFORE.so          beside the operators of another build, not PyTorch
     bench/compare/surface.py --output bench/results/surface-NAME.txt
 
-Our side is bench/gpu/operators/{tables,functions,surface}.cpp compiled for the host. Both sides run in turn on the same
+Our side is bench/gpu/operators/{tables,functions,surface,layers,...}.cpp compiled for the host. Both sides run in turn on the same
 tensors, called through one function each from Python; the median of the rounds counts, by the wall clock or, with one
 thread, by the processor's time. Every result is compared first. Sizes are those of the largest operand; the ratio
 is PyTorch's time over ours.
@@ -28,10 +28,10 @@ import torch.nn.functional as F
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SOURCES = ("bridge", "functions", "tables", "surface")
+SOURCES = ("bridge", "functions", "tables", "surface", "layers", "moves", "rows", "reduce", "sort")
 aten = torch.ops.aten
-F32, BF16, I64, I32, BOOL, F64 = (torch.float32, torch.bfloat16, torch.int64, torch.int32, torch.bool, torch.float64)
-NUMBERS = {F32: 0, BF16: 1, I64: 2, BOOL: 3, I32: 6, F64: 7}  # of dtypes, as operators/bridge.hpp has them
+F32, BF16, I64, I32, BOOL, C64 = (torch.float32, torch.bfloat16, torch.int64, torch.int32, torch.bool, torch.complex64)
+NUMBERS = {F32: 0, BF16: 1, I64: 2, BOOL: 3, I32: 6, C64: 9}  # of dtypes, as operators/bridge.hpp has them
 KIB, MIB = 2**10, 2**20
 
 
@@ -236,6 +236,91 @@ def others(size, dtype):
                lambda t, s=stride: torch.conv1d(t[0], t[1], t[2], s, 1, 1, 1))
 
 
+def layers(size, dtype):
+    """Layers of models: images of 64 channels, rows of 1024, sequences of 32 steps."""
+    n = size // dtype.itemsize
+    side = max(8, 1 << (int(math.log2(n // 64)) // 2))
+    images = max(1, n // 64 // side // side)
+
+    def floats(*sizes):
+        return random(*sizes, dtype=dtype)
+
+    def result(*sizes, d=dtype):
+        return torch.empty(sizes, dtype=d)
+
+    x, shape = floats(images, 64, side, side), f"{images}x64x{side}x{side}"
+    for stride in (1, 2):
+        to = (side - 1) // stride + 1
+        yield ("convolution", "conv2d", f"{shape}, 64 of 3x3, stride {stride}",
+               [x, floats(64, 64, 3, 3) / 24, floats(64), result(images, 64, to, to)], (stride, 1),
+               lambda t, s=stride: torch.conv2d(t[0], t[1], t[2], s, 1))
+    yield ("convolution", "conv2d", f"{shape}, 64 of 1x1",
+           [x, floats(64, 64, 1, 1) / 8, floats(64), result(images, 64, side, side)], (1, 0),
+           lambda t: torch.conv2d(t[0], t[1], t[2]))
+    half = side // 2
+    yield ("window", "avg_pool2d", f"{shape}, 2", [x, result(images, 64, half, half)], (2, 2),
+           lambda t: aten.avg_pool2d.out(t[0], [2, 2], [2, 2], out=t[1]))
+    yield ("window", "max_pool2d", f"{shape}, 3", [x, result(images, 64, half - 1, half - 1),
+                                                  result(images, 64, half - 1, half - 1, d=I64)], (3, 2),
+           lambda t: aten.max_pool2d_with_indices.out(t[0], [3, 3], [2, 2], out=t[1], indices=t[2]))
+    small = floats(images, 64, half, half)
+    yield ("window", "upsample_bilinear2d", f"to {shape}", [small, result(images, 64, side, side)], (),
+           lambda t, s=side: aten.upsample_bilinear2d.out(t[0], [s, s], False, out=t[1]))
+    for training in (0, 1):
+        yield ("norm", "native_batch_norm", f"{shape}, {'training' if training else 'inference'}",
+               [x, random(64), random(64), torch.zeros(64), torch.ones(64), result(64, d=F32), result(64, d=F32),
+                result(images, 64, side, side)], (training,),
+               lambda t, b=bool(training): torch.native_batch_norm(*t[:5], b, 0.1, 1e-5)[0])
+    rows = n // 1024
+    lines, shape = floats(rows, 1024), f"{rows}x1024"
+    for op, f in (("softmax", lambda t: torch.softmax(t[0], -1, out=t[1])),
+                  ("log_softmax", lambda t: torch.log_softmax(t[0], -1, out=t[1]))):
+        yield "norm", op, shape, [lines, result(rows, 1024)], (), f
+    yield ("norm", "layer_norm", shape, [lines, floats(1024), floats(1024), result(rows, 1024)], (),
+           lambda t: F.layer_norm(t[0], (1024,), t[1], t[2]))
+    for dim in (1, 0):
+        for op in ("sum", "mean", "amax"):
+            yield ("statistics", op, f"{shape}, dim {dim}", [lines, result(rows if dim else 1024)], (dim,),
+                   lambda t, f=getattr(torch, op), d=dim: f(t[0], d, out=t[1]))
+    yield ("order", "sort", shape, [lines, result(rows, 1024), result(rows, 1024, d=I64)], (),
+           lambda t: torch.sort(t[0], -1, out=(t[1], t[2])))
+    yield ("order", "topk", f"{shape}, 16", [lines, result(rows, 16), result(rows, 16, d=I64)], (16,),
+           lambda t: torch.topk(t[0], 16, -1, out=(t[1], t[2])))
+    table, tokens = floats(max(2, n // 256 // 2), 256), torch.randint(max(2, n // 256 // 2), (n // 256,))
+    yield ("index", "embedding", f"{n // 256} of {table.size(0)}x256", [table, tokens, result(n // 256, 256)], (),
+           lambda t: F.embedding(t[1], t[0]))
+    steps, width = 32, 128
+    batch = max(1, n // steps // width)
+    yield ("recurrent", "lstm", f"{steps}x{batch}x{width}",
+           [floats(steps, batch, width), torch.zeros(1, batch, width, dtype=dtype),
+            torch.zeros(1, batch, width, dtype=dtype), floats(4 * width, width) / 11, floats(4 * width, width) / 11,
+            result(steps, batch, width)], (),
+           lambda t: torch.lstm(t[0], (t[1], t[2]), (t[3], t[4]), False, 1, 0.0, False, False, False)[0])
+    q = max(16, n // 512)
+    q = min(q, 2048)
+    yield ("products", "einsum bqhd,bkhd", f"2x{q}x4x64", [floats(2, q, 4, 64), floats(2, q, 4, 64), result(2, 4, q, q)], (),
+           lambda t: torch.einsum("bqhd,bkhd->bhqk", t[0], t[1]))
+    if dtype != F32:
+        return
+    for length in (64, 1000, 4096):
+        lines = torch.randn(max(1, n // 2 // length), length, dtype=C64)
+        yield ("transform", "fft_fft", f"{lines.size(0)}x{length}", [lines, torch.empty_like(lines)], (),
+               lambda t: torch.fft.fft(t[0], out=t[1]))
+    for k in (16, 64, 256):
+        if k * k > n or n > MIB:
+            continue
+        batch = n // k // k
+        a = torch.randn(batch, k, k)
+        positive, shape = a @ a.mT + k * torch.eye(k), f"{batch}x{k}x{k}"
+        yield ("factor", "linalg_cholesky", shape, [positive, torch.empty(batch, k, k).mT], (),
+               lambda t: torch.linalg.cholesky(t[0], out=t[1]))
+        yield ("factor", "linalg_lu_factor", shape, [positive, torch.empty(batch, k, k).mT,
+                                                    torch.empty(batch, k, dtype=I32)], (),
+               lambda t: torch.linalg.lu_factor(t[0], out=(t[1], t[2])))
+        yield ("factor", "linalg_svdvals", shape, [a, torch.empty(batch, k)], (),
+               lambda t: torch.linalg.svdvals(t[0], out=t[1]))
+
+
 # ---- measurements
 
 def check(tensors, results, ours, theirs):
@@ -252,9 +337,11 @@ def check(tensors, results, ours, theirs):
         if not got.dtype.is_floating_point:
             if got.dtype == I64 and results == 2:
                 continue  # of equal elements any
-            if not torch.equal(got, w):
+            if not got.dtype.is_complex and not torch.equal(got, w):
                 return "differs"
-            continue
+            if not got.dtype.is_complex:
+                continue
+            got, w = torch.view_as_real(got), torch.view_as_real(w)
         a, b = got.double().reshape(-1), w.double().reshape(-1)
         same = (a == b) | (a.isnan() & b.isnan())
         error = float(((a - b).abs() / (b.abs() + 1))[~same].max()) if not bool(same.all()) else 0.0
@@ -338,18 +425,18 @@ def main():
     with torch.inference_mode():
         for size in arguments.size:
             for dtype in ((F32, BF16)[d == "bf16"] for d in arguments.dtype):
-                for family, op, shape, tensors, numbers, theirs in (c for f in (tables, others) for c in f(size, dtype)):
+                for family, op, shape, tensors, numbers, theirs in (c for f in (tables, others, layers) for c in f(size, dtype)):
                     if arguments.family and family not in arguments.family or \
                             arguments.match and not any(w in op for w in arguments.match):
                         continue
                     name = "gelu" if op == "gelu" else op.split()[0]
                     ours = library.bind(name, tensors, numbers)
-                    results = 2 if op in ("cummax", "max") else 1
+                    results = 2 if op in ("cummax", "max", "sort", "topk", "max_pool2d", "linalg_lu_factor") else 1
                     try:
                         problem = "no such operation" if ours is None else check(tensors, results, ours, theirs)
                     except (RuntimeError, NotImplementedError, TypeError, IndexError) as error:
                         problem = str(error).splitlines()[0][:90]
-                    kind = {F32: "f32", BF16: "bf16", I32: "i32"}[tensors[0].dtype]
+                    kind = {F32: "f32", BF16: "bf16", I32: "i32", C64: "c64"}[tensors[0].dtype]
                     head = f"{family:14} {op:34} {shape:34} {kind:5} {size:9}"
                     if problem:
                         wrong += 1

@@ -50,11 +50,11 @@ def functions(fg):
     }
 
 
-def chosen(cases, names):
+def chosen(cases, operands, names):
     """Of each operator a few cases of bf16 from small to large."""
     for name in names:
-        of_name = [c for c in cases.select(None, None) if c.op == name and c.dtype == cases.BF16 and
-                   c.bytes <= 600 * cases.MIB]
+        of_name = [c for c in cases.select(None, None) if c.op == name and c.dtype == operands.BF16 and
+                   c.bytes <= 600 * operands.MIB]
         of_name.sort(key=lambda c: c.bytes)
         places = {0, len(of_name) // 3, 2 * len(of_name) // 3, len(of_name) - 1} if of_name else set()
         yield from (of_name[k] for k in sorted(places))
@@ -89,6 +89,7 @@ def main():
     except ImportError as error:
         sys.exit(f"skipped: {error}")
     import cases
+    import operands
     import measure
     library = measure.Library(library_path)
     if library.reason:
@@ -97,7 +98,7 @@ def main():
     print(f"{run.versions(torch)}, flag_gems {getattr(fg, '__version__', '?')}")
     print("operator              shape                                us  FlagGems us  ratio | host us  FlagGems us  ratio")
     begun, device, host, wrong = time.monotonic(), [], [], 0
-    for case in chosen(cases, table):
+    for case in chosen(cases, operands, table):
         if time.monotonic() - begun > arguments.seconds:
             print(f"stopped after {arguments.seconds} s")
             break
@@ -112,7 +113,7 @@ def main():
             continue
         device.append(peer["seconds"] / row["seconds"])
         line += f" {row['seconds'] * 1e6:10.2f} {peer['seconds'] * 1e6:12.2f} {device[-1]:6.2f}"
-        if case.bytes <= 64 * cases.MIB and peer["note"] == "":
+        if case.bytes <= 64 * operands.MIB and peer["note"] == "":
             tensors = case.make()
             ours = host_seconds(torch, library.bind(case, tensors), tensors)
             theirs = host_seconds(torch, case.eager["flag_gems"], tensors)

@@ -1,80 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The flaggems authors
 # SPDX-License-Identifier: Apache-2.0
 """What is compared: for each case its operands, our call, the peers' and the reference."""
-import dataclasses
 import functools
 import math
-from typing import Any, Callable
 
 import torch
 import torch.nn.functional as F
 
+import surface
 import triton_kernels as tk
-
-aten = torch.ops.aten
-F32, BF16 = torch.float32, torch.bfloat16
-F8, I8, F16, F64 = torch.float8_e4m3fn, torch.int8, torch.float16, torch.float64
-DTYPES = [F32, BF16, torch.int64, torch.bool, F8, I8, torch.int32, F64, F16]  # as operators/bridge.hpp numbers them
-NAMES = {F32: "f32", BF16: "bf16", F8: "f8", I8: "i8", F16: "f16", F64: "f64"}
-KIB, MIB = 2**10, 2**20
-
-
-@dataclasses.dataclass
-class Case:
-    family: str
-    op: str                     # of the table; our operation's name unless `ours` says another
-    shape: str
-    dtype: Any
-    bytes: int                  # each input read once and each output written once
-    make: Callable              # () -> list of tensors, results last
-    ours: tuple                 # (operation, numbers)
-    results: int                # how many of the tensors, at the end, are written
-    reference: Callable         # (*inputs in f32) -> the results
-    eager: dict                 # name -> f(*tensors): torch eager, Triton
-    compiled: Callable = None   # f(*inputs): what torch.compile is given; some cases of each operator
-    roof: str = "copy"
-    exact: Callable = None      # (tensors) -> bool, instead of comparing with the reference
-    in_place: bool = False
-
-    def key(self):
-        return f"{self.family} {self.op} {self.shape} {NAMES[self.dtype]}"
-
-
-@functools.cache
-def generator():
-    """Of its own: PyTorch's takes part in captures."""
-    return torch.Generator("cuda").manual_seed(1)
-
-
-def random(*sizes, dtype=BF16):
-    return torch.randn(sizes, device="cuda", dtype=torch.float32, generator=generator()).to(dtype)
-
-
-def uniform(*sizes, dtype=BF16):
-    return torch.rand(sizes, device="cuda", dtype=torch.float32, generator=generator()).to(dtype)
-
-
-def integers(most, *sizes, dtype=torch.int64):
-    return torch.randint(most, sizes, device="cuda", dtype=dtype, generator=generator())
-
-
-def empty(*sizes, dtype=BF16):
-    return torch.full(sizes, float("nan") if dtype.is_floating_point else -1, device="cuda", dtype=dtype)
-
-
-def size_of(dtype):
-    return torch.tensor([], dtype=dtype).element_size()
-
-
-def text(*sizes):
-    return "x".join(map(str, sizes))
-
-
-def tensor_bytes(n):
-    for unit, size in (("GiB", 2**30), ("MiB", MIB), ("KiB", KIB)):
-        if n >= size:
-            return f"{n // size} {unit}"
-    return f"{n} B"
+from operands import BF16, F32, KIB, MIB, Case, aten, empty, integers, random, size_of, tensor_bytes, text, uniform
 
 
 # ---- pointwise and fused
@@ -568,6 +503,38 @@ def attention():
                        {"cudnn": masked_by(backends.CUDNN_ATTENTION), "efficient":
                         masked_by(backends.EFFICIENT_ATTENTION)})
     yield from varlen_attention()
+    yield from latent_attention()
+
+
+def latent_attention():
+    """Over latent keys in pages of 64, as DeepSeek's models decode and prefill; beside two products and a softmax."""
+    d, dv, page = 576, 512, 64
+
+    def make(batch, queries, heads, keys):
+        pages = batch * keys // page
+        table = torch.randperm(pages, generator=torch.Generator().manual_seed(1)).to(torch.int32).cuda()
+        return [random(batch, queries, heads, d), random(pages, page, 1, d), table.view(batch, keys // page),
+                torch.full((batch,), keys, device="cuda", dtype=torch.int32), empty(batch, queries, heads, dv)]
+
+    def plain(q, cache, table, _):
+        keys = cache[table.long()].flatten(1, 2).squeeze(2)  # [batch, keys, d]
+        batch, queries, heads, _ = q.shape
+        scores = torch.matmul(q.flatten(1, 2), keys.mT).float() * d ** -0.5
+        if queries > 1:
+            n = keys.shape[1]
+            own = torch.arange(queries, device="cuda").repeat_interleave(heads) + n - queries
+            scores = scores.masked_fill(torch.arange(n, device="cuda") > own[:, None], -torch.inf)
+        return torch.matmul(scores.softmax(-1).to(keys.dtype), keys[..., :dv]).view(batch, queries, heads, dv)
+
+    for heads in (128, 16):
+        for batch, queries, keys in ((1, 1, 4096), (1, 1, 65536), (16, 1, 4096), (64, 1, 8192), (128, 1, 4096),
+                                     (64, 2, 8192), (1, 2048, 2048)):
+            if batch * queries * heads * keys > 2**30:  # of scores in memory
+                continue
+            yield Case("attention", "latent", f"{batch} x {queries} x {heads} heads, {keys} keys", BF16,
+                       2 * (batch * keys * d + batch * queries * heads * (d + dv)),
+                       lambda b=batch, n=queries, h=heads, k=keys: make(b, n, h, k), ("latent_attention", (1,)), 1, plain,
+                       {"torch": lambda q, c, t, n, o: plain(q, c, t, n)}, roof="read")
 
 
 def varlen_attention():
@@ -678,12 +645,9 @@ def varlen_attention():
 
 GENERATORS = {"pointwise": pointwise, "fused": fused, "copy": copies, "lookup": lookups, "rope": rope, "cat": cats,
               "rows": rows, "training": training, "reduce": reductions, "order": order, "linear": products,
-              "gemm": gemm, "attention": attention}
+              "gemm": gemm, "attention": attention, "surface": surface.surface}
 
 
 def select(families, match=None):
-    import surface  # which takes from here
-
-    GENERATORS["surface"] = surface.surface
     found = [c for name, generate in GENERATORS.items() if not families or name in families for c in generate()]
     return [c for c in found if not match or all(m in c.key() for m in match)]

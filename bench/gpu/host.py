@@ -11,7 +11,7 @@ import time
 import torch
 import torch.nn.functional as F
 
-import cases
+import operands
 import triton_kernels as tk
 
 
@@ -45,22 +45,22 @@ def cost(call):
 
 def peers():
     n = 4096
-    x, y, w, b = cases.random(1, n), cases.random(1, n), cases.random(n), cases.random(n)
-    o, r, two = cases.empty(1, n), cases.random(1, n), cases.empty(2, n)
-    weight, small, which = cases.random(64, n), cases.empty(1, 64), torch.ones(1, dtype=torch.int64, device="cuda")
-    one, index = cases.empty(1), cases.empty(1, dtype=torch.int64)
-    best, places = cases.empty(1, 8), cases.empty(1, 8, dtype=torch.int64)
+    x, y, w, b = operands.random(1, n), operands.random(1, n), operands.random(n), operands.random(n)
+    o, r, two = operands.empty(1, n), operands.random(1, n), operands.empty(2, n)
+    weight, small, which = operands.random(64, n), operands.empty(1, 64), torch.ones(1, dtype=torch.int64, device="cuda")
+    one, index = operands.empty(1), operands.empty(1, dtype=torch.int64)
+    best, places = operands.empty(1, 8), operands.empty(1, 8, dtype=torch.int64)
     table = {
         "add": {"torch": lambda: torch.add(x, y, out=o), "triton": lambda: tk.add(x, y, o)},
         "add, new tensor": {"torch": lambda: torch.add(x, y)},
         "add_": {"torch": lambda: o.add_(x)},
-        "silu": {"torch": lambda: cases.aten.silu.out(x, out=o)},
+        "silu": {"torch": lambda: operands.aten.silu.out(x, out=o)},
         "fill_": {"torch": lambda: o.fill_(1)},
         "copy_": {"torch": lambda: o.copy_(x)},
         "cat": {"torch": lambda: torch.cat((x, y), out=two)},
         "embedding": {"torch": lambda: F.embedding(which, weight)},
         "index_select": {"torch": lambda: torch.index_select(weight, 0, which, out=o)},
-        "softmax": {"torch": lambda: cases.aten._softmax.out(x, -1, False, out=o), "triton": lambda: tk.softmax(x, o)},
+        "softmax": {"torch": lambda: operands.aten._softmax.out(x, -1, False, out=o), "triton": lambda: tk.softmax(x, o)},
         "softmax, new tensor": {"torch": lambda: torch.softmax(x, -1)},
         "log_softmax": {"torch": lambda: torch.log_softmax(x, -1), "triton": lambda: tk.log_softmax(x, o)},
         "layer_norm": {"torch": lambda: F.layer_norm(x, (n,), w, b), "triton": lambda: tk.layer_norm(x, w, b, o)},

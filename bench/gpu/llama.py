@@ -19,7 +19,6 @@ import argparse
 import ctypes
 import datetime
 import json
-import os
 import pathlib
 import platform
 import statistics

@@ -9,7 +9,7 @@ import time
 
 import torch
 
-import cases
+import operands
 import triton_kernels
 
 MEMORY = 128 * 2**20   # operands of all sets together: more than the L2 cache holds
@@ -44,7 +44,7 @@ class Library:
             raise KeyError(name)
         operands = (Operand * len(tensors))()
         for o, t in zip(operands, tensors):
-            o.data, o.dtype, o.rank = t.data_ptr(), cases.DTYPES.index(t.dtype), t.dim()
+            o.data, o.dtype, o.rank = t.data_ptr(), operands.DTYPES.index(t.dtype), t.dim()
             o.sizes[:t.dim()], o.strides[:t.dim()] = t.shape, t.stride()
         values = (ctypes.c_double * max(1, len(numbers)))(*numbers)
 
@@ -149,7 +149,7 @@ def check(case, tensors, inputs):
     expected = case.reference(*(x.float() if x.dtype.is_floating_point else x for x in inputs))
     expected = expected if isinstance(expected, tuple) else (expected,)
     worst = max(relative_error(got, e) for got, e in zip(tensors[len(tensors) - case.results:], expected))
-    allowed = 5e-3 if case.dtype == cases.BF16 or tensors[-1].dtype == cases.BF16 else 2e-5
+    allowed = 5e-3 if case.dtype == operands.BF16 or tensors[-1].dtype == operands.BF16 else 2e-5
     return "" if worst <= allowed else f"relative error {worst:.1e}"
 
 
@@ -198,7 +198,7 @@ def sampled(sides, options):
 
 def measure(case, library, base, options):
     """A row of the result; `slow`: how often it was timed again, as the device was slow."""
-    row = {"family": case.family, "op": case.op, "shape": case.shape, "dtype": cases.NAMES[case.dtype],
+    row = {"family": case.family, "op": case.op, "shape": case.shape, "dtype": operands.NAMES[case.dtype],
            "bytes": case.bytes, "roof": case.roof, "seconds": None, "peers": {}, "error": ""}
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -240,15 +240,15 @@ def measure(case, library, base, options):
 
 def copy_case(size):
     n = size // 8
-    return cases.Case("roof", "copy", cases.tensor_bytes(size), cases.F32, size,
-                      lambda: [cases.random(n, dtype=cases.F32), cases.empty(n, dtype=cases.F32)], ("", ()), 1, None,
+    return operands.Case("roof", "copy", operands.tensor_bytes(size), operands.F32, size,
+                      lambda: [operands.random(n, dtype=operands.F32), operands.empty(n, dtype=operands.F32)], ("", ()), 1, None,
                       {"torch": lambda x, o: o.copy_(x), "triton": triton_kernels.copy})
 
 
 def read_case(size):
     n = size // 4
-    return cases.Case("roof", "read", cases.tensor_bytes(size), cases.F32, size,
-                      lambda: [cases.random(n, dtype=cases.F32), triton_kernels.read_sums(n)], ("", ()), 1, None,
+    return operands.Case("roof", "read", operands.tensor_bytes(size), operands.F32, size,
+                      lambda: [operands.random(n, dtype=operands.F32), triton_kernels.read_sums(n)], ("", ()), 1, None,
                       {"triton": lambda x, o: triton_kernels.read(x, o)})
 
 

@@ -8,6 +8,7 @@
     bench/gpu/products.py --prepare 12        before that: fills NVRTC's cache, 12 processes at once
     bench/gpu/products.py --name h100         and writes bench/results/products-h100.txt
 
+    bench/gpu/products.py --experts           products by groups of rows, and mixtures of experts
     bench/gpu/products.py --tutorial --name h100    f16 beside Triton's tutorial as well: results/tutorial-h100.txt
 
 bf16, f32 and f64 in full precision, and 8-bit integers and floats. NT: a is [m, k], b [n, k]; N and T say whether a is
@@ -40,19 +41,19 @@ SMALL = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192
          (512, 4096, 4096), (4096, 2112, 7168), (4096, 7168, 2048))
 
 
-def products(cases, torch):
+def products(operands, torch):
     import torch.nn.functional as F
-    dtype = cases.BF16
+    dtype = operands.BF16
 
     def case(op, m, n, k, layout="NT", batch=(), operation="mm", added=None, reference=None, peer=None, dtype=dtype):
         def make():
-            a = cases.random(*batch, *((m, k) if layout[0] == "N" else (k, m)), dtype=dtype)
-            b = cases.random(*batch, *((k, n) if layout[1] == "N" else (n, k)), dtype=dtype)
+            a = operands.random(*batch, *((m, k) if layout[0] == "N" else (k, m)), dtype=dtype)
+            b = operands.random(*batch, *((k, n) if layout[1] == "N" else (n, k)), dtype=dtype)
             a = a if layout[0] == "N" else a.mT
             b = b if layout[1] == "N" or operation.startswith("linear") else b.mT
-            return [a, b, *([cases.random(*added)] if added else []), cases.empty(*batch, m, n, dtype=dtype)]
-        size = math.prod(batch) * cases.size_of(dtype) * (m * k + n * k + m * n)
-        found = cases.Case("products", op, f"{cases.text(*batch, m, n, k)} {layout}", dtype, size, make, (operation, ()),
+            return [a, b, *([operands.random(*added)] if added else []), operands.empty(*batch, m, n, dtype=dtype)]
+        size = math.prod(batch) * operands.size_of(dtype) * (m * k + n * k + m * n)
+        found = operands.Case("products", op, f"{operands.text(*batch, m, n, k)} {layout}", dtype, size, make, (operation, ()),
                            1, reference, {"torch": peer})
         found.operations = 2 * math.prod(batch) * m * n * k
         return found
@@ -60,9 +61,9 @@ def products(cases, torch):
     def mm(m, n, k, layout, op="mm", operation="mm", dtype=dtype):
         found = case(op, m, n, k, layout, operation=operation, reference=torch.mm, dtype=dtype,
                      peer=lambda a, b, o: torch.mm(a, b, out=o))
-        if dtype != cases.BF16:
+        if dtype != operands.BF16:
             found.exact = lambda t: float((t[2] - t[0].double() @ t[1].double()).norm() / t[2].double().norm()) < (
-                1e-5 if dtype == cases.F32 else 1e-13)
+                1e-5 if dtype == operands.F32 else 1e-13)
         return found
 
     for size in SQUARES:
@@ -87,17 +88,17 @@ def products(cases, torch):
                    peer=lambda a, b, c, o: torch.addmm(c, a, b, out=o))
     for m, n, k in FILLED:
         yield mm(m, n, k, "NT", "mm by mma.sync", "mm_by_warps")
-    for op, operation, dtype in (("mm f32", "mm", cases.F32), ("mm f64", "mm_f64", cases.F64)):
+    for op, operation, dtype in (("mm f32", "mm", operands.F32), ("mm f64", "mm_f64", operands.F64)):
         for m, n, k in FILLED:
             yield mm(m, n, k, "NT", op, operation, dtype)
         for layout in LAYOUTS[1:]:
             yield mm(4096, 4096, 4096, layout, op, operation, dtype)
-    yield from quantized(cases, torch)
+    yield from quantized(operands, torch)
 
 
-def quantized(cases, torch):
+def quantized(operands, torch):
     def case(op, m, n, k, dtype, make, operation, numbers, reference, peer):
-        found = cases.Case("products", op, f"{cases.text(m, n, k)} NT", dtype, m * k + n * k + 2 * m * n, make,
+        found = operands.Case("products", op, f"{operands.text(m, n, k)} NT", dtype, m * k + n * k + 2 * m * n, make,
                            (operation, numbers), 1, reference, {"torch": peer} if peer else {})
         found.operations = 2 * m * n * k
         return found
@@ -112,15 +113,15 @@ def quantized(cases, torch):
         return float((out - a.double() @ b.double()).norm() / out.double().norm()) < 1e-3
 
     for m, n, k in SMALL:
-        found = case("mm tf32", m, n, k, cases.F32,
-                     lambda m=m, n=n, k=k: [cases.random(m, k, dtype=cases.F32), cases.random(n, k, dtype=cases.F32).t(),
-                                            cases.empty(m, n, dtype=cases.F32)],
+        found = case("mm tf32", m, n, k, operands.F32,
+                     lambda m=m, n=n, k=k: [operands.random(m, k, dtype=operands.F32), operands.random(n, k, dtype=operands.F32).t(),
+                                            operands.empty(m, n, dtype=operands.F32)],
                      "mm_tf32", (), torch.mm, tf32)
         found.bytes, found.exact = 4 * (m * k + n * k + m * n), near
         yield found
 
     def scale(*sizes):
-        return cases.uniform(*sizes, dtype=cases.F32) + 0.5
+        return operands.uniform(*sizes, dtype=operands.F32) + 0.5
 
     def scaled(a, b, by_a, by_b):
         return (a @ b) * by_a * by_b
@@ -131,46 +132,132 @@ def quantized(cases, torch):
         return each(a, by_a, 1) @ each(b, by_b, 128).t()
 
     def elements(*sizes):
-        return cases.random(*sizes, dtype=cases.F8)
+        return operands.random(*sizes, dtype=operands.F8)
 
     for m, n, k in SMALL:
         for rows in (False, True):
             for fast in (False, True):
-                yield case(f"scaled_mm {'rows' if rows else 'tensor'}{' fast' if fast else ''}", m, n, k, cases.F8,
+                yield case(f"scaled_mm {'rows' if rows else 'tensor'}{' fast' if fast else ''}", m, n, k, operands.F8,
                            lambda m=m, n=n, k=k, r=rows: [elements(m, k), elements(n, k).t(), scale(m if r else 1, 1),
-                                                          scale(1, n if r else 1), cases.empty(m, n)],
+                                                          scale(1, n if r else 1), operands.empty(m, n)],
                            "scaled_mm", (float(fast),), scaled,
-                           lambda a, b, s, t, o, f=fast: torch._scaled_mm(a, b, s, t, out_dtype=cases.BF16,
+                           lambda a, b, s, t, o, f=fast: torch._scaled_mm(a, b, s, t, out_dtype=operands.BF16,
                                                                           use_fast_accum=f, out=o))
-        yield case("fp8_matmul", m, n, k, cases.F8,
+        yield case("fp8_matmul", m, n, k, operands.F8,
                    lambda m=m, n=n, k=k: [elements(m, k), scale(m, k // 128), elements(n, k),
-                                          scale(-(-n // 128), k // 128), cases.empty(m, n)],
+                                          scale(-(-n // 128), k // 128), operands.empty(m, n)],
                    "fp8_matmul", (), blocks, None)
-        yield case("int_mm", m, n, k, cases.I8,
-                   lambda m=m, n=n, k=k: [cases.integers(255, m, k).sub(127).to(cases.I8),
-                                          cases.integers(255, n, k).sub(127).to(cases.I8).t(),
-                                          cases.empty(m, n, dtype=torch.int32)],
+        yield case("int_mm", m, n, k, operands.I8,
+                   lambda m=m, n=n, k=k: [operands.integers(255, m, k).sub(127).to(operands.I8),
+                                          operands.integers(255, n, k).sub(127).to(operands.I8).t(),
+                                          operands.empty(m, n, dtype=torch.int32)],
                    "int_mm", (), lambda a, b: a.double() @ b.double(), lambda a, b, o: torch._int_mm(a, b, out=o))
 
 
-def tutorial(cases, torch):
+# Experts as models have them: how many, those of a token, hidden elements, and those between the products.
+EXPERTS = ((32, 8, 7168, 2048), (128, 8, 4096, 1536), (64, 6, 2048, 1408))
+
+
+def experts(operands, torch):
+    """Products by groups of rows, beside PyTorch's own, and whole mixtures of experts, beside a loop over experts."""
+    import torch.nn.functional as F
+
+    def ends_of(groups, rows):  # of uneven groups
+        shares = torch.rand(groups, generator=torch.Generator().manual_seed(1)) + 0.1
+        ends = (shares.cumsum(0) / shares.sum() * rows).to(torch.int32)
+        ends[-1] = rows
+        return ends.cuda()
+
+    def by_group(a, b, ends):
+        return torch.cat([x @ y for x, y in zip(a.tensor_split(ends[:-1].long().cpu()), b)])
+
+    def case(op, shape, dtype, size, operations, make, operation, reference, peers):
+        found = operands.Case("products", op, shape, dtype, size, make, (operation, ()), 1, reference, peers)
+        found.operations = operations
+        return found
+
+    def elements(*sizes):
+        return operands.random(*sizes, dtype=operands.F8)
+
+    def scale(*sizes):
+        return (operands.uniform(*sizes, dtype=operands.F32) + 0.5) / 16
+
+    for groups, _, k, n in EXPERTS:
+        for rows in (16 * groups, 64 * groups, 256 * groups):
+            shape, work = f"{groups} groups of {rows // groups}x{n}x{k}", 2 * rows * n * k
+            yield case("grouped_mm", shape, operands.BF16, 2 * (rows * k + groups * n * k + rows * n), work,
+                       lambda r=rows, g=groups, n=n, k=k: [operands.random(r, k), operands.random(g, n, k).mT, ends_of(g, r),
+                                                           operands.empty(r, n)],
+                       "grouped_mm", by_group, {"torch": lambda a, b, ends, o: torch._grouped_mm(a, b, offs=ends)})
+            yield case("scaled_grouped_mm", shape, operands.F8, rows * k + groups * n * k + 2 * rows * n, work,
+                       lambda r=rows, g=groups, n=n, k=k: [elements(r, k), elements(g, n, k).mT, scale(r), scale(g, n),
+                                                           ends_of(g, r), operands.empty(r, n)],
+                       "scaled_grouped_mm",
+                       lambda a, b, s, t, ends: by_group(a * s[:, None], b * t[:, None], ends),
+                       {"torch": lambda a, b, s, t, ends, o: torch._scaled_grouped_mm(a, b, s, t, offs=ends,
+                                                                                      out_dtype=operands.BF16)})
+
+    def each_expert(x, w1, w2, weights, ids):
+        out = torch.zeros_like(x)
+        for e in range(len(w1)):
+            tokens, which = torch.where(ids == e)
+            gate, up = (x[tokens] @ w1[e].t()).chunk(2, -1)
+            out.index_add_(0, tokens, (F.silu(gate) * up @ w2[e].t() * weights[tokens, which][:, None]).to(out.dtype))
+        return out
+
+    def numbers(w, by):  # of weights with scales of blocks
+        by = by.repeat_interleave(128, 1)[:, :w.shape[1]].repeat_interleave(128, 2)[:, :, :w.shape[2]]
+        return (w.float() * by).to(operands.BF16)
+
+    for count, chosen, k, n in EXPERTS:
+        for tokens in (16, 256, 4096):
+            def routing(tokens=tokens, count=count, chosen=chosen):
+                found = torch.rand(tokens, count, device="cuda", generator=operands.generator()).topk(chosen)
+                return found.values, found.indices.to(torch.int32)
+
+            def make(tokens=tokens, count=count, k=k, n=n, routing=routing):
+                return [operands.random(tokens, k) / 8, operands.random(count, 2 * n, k) / 32,
+                        operands.random(count, k, n) / 32, *routing(), operands.empty(tokens, k)]
+
+            def make_f8(tokens=tokens, count=count, k=k, n=n, routing=routing):
+                return [operands.random(tokens, k) / 8, elements(count, 2 * n, k), elements(count, k, n), *routing(),
+                        scale(count, 2 * n // 128, k // 128), scale(count, k // 128, n // 128), operands.empty(tokens, k)]
+
+            shape, work = f"{tokens} tokens, {chosen} of {count}, {k}, {n}", 6 * tokens * chosen * k * n
+            used = min(count, tokens * chosen) * 3 * k * n
+            yield case("fused_experts", shape, operands.BF16, 2 * (used + 2 * tokens * k), work, make, "fused_experts",
+                       each_expert, {"torch": lambda x, w1, w2, w, ids, o: each_expert(x, w1, w2, w, ids)})
+            found = case("fused_experts f8", shape, operands.F8, used + 4 * tokens * k, work, make_f8, "fused_experts_f8",
+                         None, {"torch": lambda x, w1, w2, w, ids, s1, s2, o: each_expert(
+                             x, numbers(w1, s1), numbers(w2, s2), w, ids)})
+
+            def near(tensors):  # activations are rounded to 8 bits, so errors are those of e4m3
+                x, w1, w2, w, ids, s1, s2, out = tensors
+                want = each_expert(x, numbers(w1, s1), numbers(w2, s2), w, ids).float()
+                return float((out.float() - want).norm() / want.norm()) < 0.06
+
+            found.exact = near
+            yield found
+
+
+def tutorial(operands, torch):
     """Of each square: TFLOP/s and the largest error of ours, Triton's and cuBLAS's."""
-    import measure
     import triton_kernels
     for n in (1024, 2048, 4096):
-        found = cases.Case("products", "mm f16", f"{cases.text(n, n, n)} NN", cases.F16, 6 * n * n,
-                           lambda n=n: [cases.random(n, n, dtype=cases.F16), cases.random(n, n, dtype=cases.F16),
-                                        cases.empty(n, n, dtype=cases.F16)], ("mm_f16", ()), 1, torch.mm,
+        found = operands.Case("products", "mm f16", f"{operands.text(n, n, n)} NN", operands.F16, 6 * n * n,
+                           lambda n=n: [operands.random(n, n, dtype=operands.F16),
+                                        operands.random(n, n, dtype=operands.F16),
+                                        operands.empty(n, n, dtype=operands.F16)], ("mm_f16", ()), 1, torch.mm,
                            {"triton": triton_kernels.product, "torch": lambda a, b, o: torch.mm(a, b, out=o)},
                            exact=lambda t: bool((t[2].double() - t[0].double() @ t[1].double()).abs().max() < 0.5))
         found.operations = 2 * n ** 3
         yield found
 
 
-def tutorial_lines(cases, torch, measure, library, arguments):
+def tutorial_lines(operands, torch, measure, library, arguments):
     yield f"{'m = n = k':>9} | {'ours':>7} {'Triton':>7} {'cuBLAS':>7} TFLOP/s | {'ours':>8} {'Triton':>8} {'cuBLAS':>8} largest error"
     arguments.triton = True
-    for case in tutorial(cases, torch):
+    for case in tutorial(operands, torch):
         row = measure.measure(case, library, None, arguments)
         seconds = [row["seconds"], *(row["peers"][k]["seconds"] for k in ("triton", "torch"))]
         rates = [case.operations / s * 1e-12 if s else math.nan for s in seconds]
@@ -204,6 +291,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--match", nargs="+", help="words in the names of the cases")
     parser.add_argument("--quantized", action="store_true", help="only what is of 8 bits, and tf32")
+    parser.add_argument("--experts", action="store_true", help="only products by experts")
     parser.add_argument("--tutorial", action="store_true", help="only f16, beside Triton's kernel")
     parser.add_argument("--name", help="of the machine: writes bench/results/products-NAME.txt")
     parser.add_argument("--prepare", type=int, default=0)
@@ -218,15 +306,17 @@ def main():
     run.environment(arguments)
     path = run.build(arguments, ROOT, arguments.build)
     import torch
-    import cases
+    import operands
     import measure
     torch.backends.cuda.matmul.allow_tf32 = False
-    which = tutorial if arguments.tutorial else quantized if arguments.quantized else products
-    chosen = [c for c in which(cases, torch) if not arguments.match or all(m in c.key() for m in arguments.match)]
+    which = (tutorial if arguments.tutorial else experts if arguments.experts
+             else quantized if arguments.quantized else products)
+    chosen = [c for c in which(operands, torch) if not arguments.match or all(m in c.key() for m in arguments.match)]
     if arguments.prepare:
         command = [sys.executable, __file__, "--build", str(arguments.build)]
         command += ["--match", *arguments.match] if arguments.match else []
         command += ["--quantized"] if arguments.quantized else []
+        command += ["--experts"] if arguments.experts else []
         shares = [subprocess.Popen([*command, "--share", str(k), str(arguments.prepare)])
                   for k in range(arguments.prepare)]
         return max(p.wait() for p in shares)
@@ -250,7 +340,7 @@ def main():
     print("\n".join(head), flush=True)
     if arguments.tutorial:
         found = []
-        for text in tutorial_lines(cases, torch, measure, library, arguments):
+        for text in tutorial_lines(operands, torch, measure, library, arguments):
             found.append(text)
             print(text, flush=True)
         return save(arguments.name and f"tutorial-{arguments.name}.txt", [*head, *found])

@@ -6,7 +6,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from cases import BF16, F32, KIB, MIB, Case, aten, empty, integers, random, size_of, tensor_bytes, text, uniform
+from operands import BF16, F32, KIB, MIB, Case, aten, empty, integers, random, size_of, tensor_bytes, text, uniform
 
 
 def out_of(f):
@@ -17,10 +17,10 @@ def gradient_of(f):
     return lambda g, x, o: f.grad_input(g, x, grad_input=o)
 
 
-def exact_conv1d(*arguments):
+def exact(convolution, *arguments):
     """Without TF32, which PyTorch's convolutions of f32 take unless told otherwise."""
-    with torch.backends.cudnn.flags(allow_tf32=False):
-        return F.conv1d(*arguments)
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        return convolution(*arguments)
 
 
 def positive(*sizes, dtype):
@@ -90,7 +90,7 @@ def others():
         size = size_of(dtype)
 
         def case(op, shape, moved, make, numbers, reference, eager, results=1, roof="copy", **more):
-            compiled = None if op in ("conv1d", "cumsum", "logcumsumexp") or more.get("in_place") else reference
+            compiled = None if op in ("conv1d", "conv2d", "cumsum", "logcumsumexp") or more.get("in_place") else reference
             return Case("surface", op, shape, dtype, moved, make, (op, numbers), results, reference, {"torch": eager},
                         compiled, roof=roof, **more)
 
@@ -144,8 +144,17 @@ def others():
             yield case("conv1d", label, 8 * (c * n + f * places) * size + f * c // groups * k * size,
                        given(floats(8, c, n), floats(f, c // groups, k), floats(f), result(8, f, places)),
                        (stride, groups),
-                       lambda x, w, b, s=stride, g=groups: exact_conv1d(x, w, b, s, 1, 1, g),
-                       lambda x, w, b, o, s=stride, g=groups: F.conv1d(x, w, b, s, 1, 1, g))
+                       lambda x, w, b, s=stride, g=groups: exact(F.conv1d, x, w, b, s, 1, 1, g),
+                       lambda x, w, b, o, s=stride, g=groups: exact(F.conv1d, x, w, b, s, 1, 1, g))
+        for c, f, n, k, stride in ((3, 64, 224, 7, 2), (64, 64, 56, 3, 1), (256, 64, 56, 1, 1), (256, 512, 56, 1, 2),
+                                   (128, 128, 28, 3, 1), (512, 512, 7, 3, 1)):
+            places, pad = (n - 1) // stride + 1, k // 2
+            yield case("conv2d", f"32x{c}x{n}x{n}, {f} filters of {k}x{k}, stride {stride}",
+                       32 * (c * n * n + f * places * places) * size + f * c * k * k * size,
+                       given(floats(32, c, n, n), floats(f, c, k, k), floats(f), result(32, f, places, places)),
+                       (stride, pad),
+                       lambda x, w, b, s=stride, p=pad: exact(F.conv2d, x, w, b, s, p),
+                       lambda x, w, b, o, s=stride, p=pad: exact(F.conv2d, x, w, b, s, p))
         yield case("outer", "8192 x 4096", 8192 * 4096 * size,
                    given(floats(8192), floats(4096), result(8192, 4096)), (), torch.outer, out_of(torch.outer), roof="copy")
         yield case("glu", text(rows, columns), rows * columns * size * 3 // 2,

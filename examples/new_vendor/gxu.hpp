@@ -66,9 +66,6 @@ struct gxu : flaggems::driver_device<gxu_api>, flaggems::detail::simt_policies<3
   struct images {  // the vendor's compiler makes them; there is none at run time
     static constexpr flaggems::image_provider providers[] = {flaggems::image_provider::precompiled};
   };
-  struct capabilities : simt_policies::capabilities {
-    static constexpr bool synchronous_streams = true;
-  };
 };
 
 template <>

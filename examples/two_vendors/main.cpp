@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Several vendors in one program: the same softmax on each device that this machine has, with
-// copies from one to the next, and what a call costs on each. FLAGGEMS_DEVICE names the one that
-// the last line runs on.
+// copies from one to the next, and what a call costs on each and in PyTorch. FLAGGEMS_DEVICE names
+// the one that the sum runs on.
+#include "calls.hpp"
+
 #include <flaggems/flaggems.hpp>
 #include <flaggems/vendors/any_device.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/opencl.hpp>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -29,23 +30,26 @@ std::vector<float> numbers(const fg::stream<D>& s, const fg::tensor<float, D>& x
   return {on_host.data(), on_host.data() + on_host.numel()};
 }
 
-/// Nanoseconds that f() takes, the shortest of some.
-template <class F>
-double nanoseconds(F&& f) {
-  double least = 1e18;
-  for (int round = 0; round < 5; ++round) {
-    constexpr int calls = 200;
-    const auto begin = std::chrono::steady_clock::now();
-    for (int k = 0; k < calls; ++k) f();
-    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    if (took.count() / calls < least) least = took.count() / calls;
-  }
-  return least;
+/// What the host pays for a call: the device works meanwhile, but where calls are synchronous.
+template <class D>
+call_costs costs_on(const fg::stream<D>& s) {
+  const auto cost_of = [&](fg::i64 n, const auto& call) {
+    auto y = fg::ones(s, {n});
+    call(y);
+    s.synchronize();
+    const double queued = nanoseconds([&] { call(y); });
+    s.synchronize();
+    return queued;
+  };
+  const auto add = [&](auto& y) { fg::add(s, y, y, y); };
+  return {D::name, cost_of(4, add), cost_of(1000, add),
+          cost_of(4, [&](auto& y) { fg::silu(s, y, y); })};
 }
 
 /// The row-wise softmax of `x` on a device of type D; false if it differs from `expected`.
 template <class D>
-bool run(std::vector<float>& x, const std::vector<float>& expected) {
+bool run(std::vector<float>& x, const std::vector<float>& expected,
+         std::vector<call_costs>& costs) {
   if (D::device_count() == 0) {
     std::printf("%-8s none: %s\n", D::name, std::string(D::unavailable_reason()).c_str());
     return true;
@@ -57,23 +61,19 @@ bool run(std::vector<float>& x, const std::vector<float>& expected) {
   for (std::size_t k = 0; good && k < out.size(); ++k)
     good = std::abs(out[k] - expected[k]) <= 1e-6F;
 
-  // What the host pays for a call: the device works meanwhile, but where calls are synchronous.
-  auto y = fg::from_values<float>(s, {1, 2, 3, 4}, {4});
-  fg::mul(s, y, y, y);
-  s.synchronize();
-  const double queued = nanoseconds([&] { fg::mul(s, y, y, y); });
-  s.synchronize();
-  std::printf("%-8s %s: %s, a call of 4 elements %.0f ns\n", D::name,
-              std::string(D::properties(0).name).c_str(), good ? "agrees" : "DIFFERS", queued);
+  std::printf("%-8s %s: %s\n", D::name, std::string(D::properties(0).name).c_str(),
+              good ? "agrees" : "DIFFERS");
+  costs.push_back(costs_on(s));
   x = numbers(s, in);  // for the next device
   return good;
 }
 
 /// The same; a device that no compiler is here for says so.
 template <class D>
-bool run_if_possible(std::vector<float>& x, const std::vector<float>& expected) {
+bool run_if_possible(std::vector<float>& x, const std::vector<float>& expected,
+                     std::vector<call_costs>& costs) {
   try {
-    return run<D>(x, expected);
+    return run<D>(x, expected, costs);
   } catch (const fg::error& e) {
     if (e.code() != fg::errc::not_supported) throw;
     std::printf("%-8s cannot run: %s\n", D::name, e.what());
@@ -92,9 +92,10 @@ int main() {
     for (std::size_t k = row * columns; k < (row + 1) * columns; ++k)
       expected[k] = static_cast<float>(std::exp(double{x[k]}) / sum);
   }
-  bool good = run<fg::host>(x, expected);
-  good &= run_if_possible<fg::opencl>(x, expected);
-  good &= run_if_possible<fg::cuda>(x, expected);
+  std::vector<call_costs> costs;
+  bool good = run<fg::host>(x, expected, costs);
+  good &= run_if_possible<fg::opencl>(x, expected, costs);
+  good &= run_if_possible<fg::cuda>(x, expected, costs);
 
   // [any_device]
   using any = fg::any_device<fg::cuda, fg::opencl, fg::host>;
@@ -109,5 +110,9 @@ int main() {
   // [/any_device]
   const double choice = nanoseconds([&] { stream.visit([](const auto& s) { (void)s.handle(); }); });
   std::printf("choosing the device of a call takes %.1f ns\n", choice);
+
+  call_costs::print_title();
+  for (const call_costs& row : costs) row.print();
+  print_torch();
   return good && sum == 1000 ? 0 : 1;
 }

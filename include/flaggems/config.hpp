@@ -66,8 +66,17 @@
 #define FLAGGEMS_DEVICE_CODE 0
 #endif
 
+/// 1 for CUDA's code that OpenCL launches, as NVIDIA's drivers can: told to the compiler by
+/// vendors/opencl/ptx.hpp.
+#if FLAGGEMS_LANGUAGE_CUDA && defined(FLAGGEMS_LAUNCHED_BY_OPENCL)
+#define FLAGGEMS_CUDA_BY_OPENCL 1
+#else
+#define FLAGGEMS_CUDA_BY_OPENCL 0
+#endif
+
 /// 1 where CUDA's target has programmatic dependent launch and clusters.
-#if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#if FLAGGEMS_LANGUAGE_CUDA && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900 && \
+    !FLAGGEMS_CUDA_BY_OPENCL
 #define FLAGGEMS_CUDA_WAITS_FOR_LAUNCHES 1
 #define FLAGGEMS_CUDA_CLUSTERS 1
 #define FLAGGEMS_CUDA_TALL_F64_TILES 1
@@ -391,20 +400,21 @@
 /// Error paths: out of line, away from hot code.
 #define FLAGGEMS_COLD __attribute__((noinline, cold))
 
-/// 1: another object of the program has the longer functions that are no templates, as CMake's
-/// target flaggems::compiled does; 2: this is that object. Files of either may be mixed.
+/// 1: other objects of the program have the longer functions that are no templates, and common
+/// kernels, as CMake's target flaggems::compiled does; 2: this is the object of those functions; 3:
+/// one of kernels (FLAGGEMS_KERNEL_ONCE, launch/host_entry.hpp). Files of 0 and 1 may be mixed.
 #ifndef FLAGGEMS_COMPILED
 #define FLAGGEMS_COMPILED 0
 #endif
 /// `inline` of those functions, and of those that are out of line anyhow. In the form 1 compilers
 /// read their bodies and make no code of them (g++ refuses gnu_inline beside noinline, and inlines
 /// nothing that is optimised in another way).
-#if FLAGGEMS_COMPILED == 1 && defined(__clang__)
+#if FLAGGEMS_COMPILED % 2 == 1 && defined(__clang__)
 #pragma clang diagnostic ignored "-Wgnu-inline-cpp-without-extern"
 #define FLAGGEMS_ONCE __attribute__((gnu_inline, noinline)) inline
 #define FLAGGEMS_NOINLINE_ONCE FLAGGEMS_ONCE
 #define FLAGGEMS_COLD_ONCE __attribute__((cold)) FLAGGEMS_ONCE
-#elif FLAGGEMS_COMPILED == 1
+#elif FLAGGEMS_COMPILED % 2 == 1
 #define FLAGGEMS_ONCE __attribute__((gnu_inline, optimize("O0"))) inline
 #define FLAGGEMS_NOINLINE_ONCE FLAGGEMS_ONCE
 #define FLAGGEMS_COLD_ONCE __attribute__((cold)) FLAGGEMS_ONCE
@@ -424,7 +434,8 @@
 #define FLAGGEMS_BOUNDS_CHECK 1
 #endif
 
-/// 1: freed host memory is filled with 0xFF, which is NaN or -1.
+/// 1: freed host memory is filled with 0xFF, which is NaN or -1; what lies behind a block is
+/// checked.
 #ifndef FLAGGEMS_FILL_FREED
 #if defined(__OPTIMIZE__) || defined(NDEBUG)
 #define FLAGGEMS_FILL_FREED 0

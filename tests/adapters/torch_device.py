@@ -386,7 +386,7 @@ class Training(Case):
             self.same(y.grad, x.grad)
 
     def test_autocast(self):  # by ATen's lists
-        x, w, gate = torch.randn(4, 8), torch.randn(8, 8), torch.randn(4, 8)
+        x, w = torch.randn(4, 8), torch.randn(8, 8)
         a, b = there(x), there(w)
         device.set_fallback(True)  # of what has no f16
         with torch.autocast(name(), dtype=torch.float16):

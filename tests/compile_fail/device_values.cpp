@@ -12,7 +12,7 @@
 // expect: -DQUANTUM=0: flaggems: device type whose `geometry::grid_quantum` is not from 1 to max_grid
 // expect: -DQUANTUM=65536: flaggems: device type whose `geometry::grid_quantum` is not from 1 to max_grid
 // expect: -DALIGNMENT=12: flaggems: device type whose `argument_abi::alignment` is no power of two
-// expect: -DEMULATED=16: flaggems: run_emulated takes warps of 32 or 64 threads
+// expect: -DEMULATED=16: flaggems: run_emulated takes warps of 32 or 64 threads, or 1 without clusters
 // clang-format on
 #include <flaggems/detail/simt_emulator.hpp>
 

@@ -4,9 +4,10 @@
 """Builds and runs a small program in every way a user may take the library in.
 
 Nothing but the build folder is written. Exit status 77: all built, but for those whose tool (clang,
-libc++, pkg-config) is not installed.
+libc++, pkg-config, apache-tvm-ffi) is not installed.
 """
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -62,10 +64,10 @@ class Driver:
             first.rename(prefix)
         return prefix
 
-    def with_cmake(self, name, *settings):
+    def with_cmake(self, name, *settings, options=()):
         tree = self.folder(name)
         self.run(self.cmake, "-S", HERE / "cmake", "-B", tree, f"-DHOW={name}",
-                 f"-DFLAGGEMS_TREE={ROOT}", f"-DCMAKE_CXX_COMPILER={self.cxx}", f"-DCMAKE_CXX_FLAGS={' '.join(STRICT)}", *settings)
+                 f"-DFLAGGEMS_TREE={ROOT}", f"-DCMAKE_CXX_COMPILER={self.cxx}", f"-DCMAKE_CXX_FLAGS={' '.join([*STRICT, *options])}", *settings)
         self.run(self.cmake, "--build", tree)
         self.run(tree / "adapters")
         return self.run(tree / "consumer")
@@ -78,17 +80,50 @@ class Driver:
     # ---- the consumers
     def find_package(self):
         prefix = self.install()
-        out, tree = self.with_cmake("find_package", f"-DCMAKE_PREFIX_PATH={prefix}"), self.build / "find_package"
-        self.run(tree / "mixed")
-        self.run(tree / "compiled")
+        tree = self.build / "find_package"
+        out = self.with_cmake("find_package", f"-DCMAKE_PREFIX_PATH={prefix}", options=["-DFLAGGEMS_MAX_ISA=0"])
+        for program in ("mixed", "compiled", "kernels"):
+            self.run(tree / program)
         for target, has_pool in (("compiled", False), ("headers_only", True)):
             made = next((tree / f"CMakeFiles/{target}.dir").rglob("*.o"))
             if ("thread_pool::fork_join" in self.run("nm", "-C", "--defined-only", made)) != has_pool:
                 raise RuntimeError(f"{made} {'lacks' if has_pool else 'has'} code of the thread pool")
+        for target, has_kernels in (("kernels", False), ("headers_only", True)):
+            made = next((tree / f"CMakeFiles/{target}.dir").rglob("*.o"))
+            own = re.findall(r"host_entry<(.*)>::baseline\(", self.run("nm", "-C", "--defined-only", made))
+            if bool(own) != has_kernels:
+                raise RuntimeError(f"{made} has other kernels than it should: {own[:3]}")
         for file in prefix.rglob("*"):
             if file.suffix in (".cmake", ".pc") and str(ROOT) in file.read_text():
                 raise RuntimeError(f"{file} names the source tree")
         return out
+
+    def tvm_ffi(self):
+        """The recipe of adapters/README.md with the installed library, called from Python."""
+        if not importlib.util.find_spec("tvm_ffi"):
+            raise MissingTool("apache-tvm-ffi")
+        recipe = (ROOT / "adapters/README.md").read_text().split("makes a library of operators")[1]
+        build, source = re.findall(r"\n\n((?:    .*\n)+)", recipe)[:2]
+        project, tree = self.folder("tvm_ffi"), self.build / "tvm_ffi" / "build"
+        (project / "operators.cpp").write_text(textwrap.dedent(source))
+        (project / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.21)\n"
+                                                "project(operators LANGUAGES CXX)\n" + textwrap.dedent(build))
+        configure = [self.cmake, "-S", project, "-B", tree, f"-DCMAKE_PREFIX_PATH={self.install()}",
+                     f"-DCMAKE_CXX_COMPILER={self.cxx}", f"-DPython3_EXECUTABLE={sys.executable}",
+                     "-DCMAKE_CXX_FLAGS=-O0 -DFLAGGEMS_MAX_ISA=0 -DFLAGGEMS_FORCE_INLINE=0"]
+        done = subprocess.run([str(c) for c in [*configure, "-Dtvm_ffi_ROOT=/nowhere"]], capture_output=True, text=True)
+        if done.returncode == 0 or "needs PyPI's apache-tvm-ffi" not in done.stderr:
+            raise RuntimeError(f"configured without apache-tvm-ffi:\n{done.stdout}{done.stderr}")
+        shutil.rmtree(tree)
+        self.run(*configure)
+        self.run(self.cmake, "--build", tree)
+        self.run(sys.executable, "-c",
+                 "import sys, numpy, tvm_ffi\n"
+                 "module = tvm_ffi.load_module(sys.argv[1])\n"
+                 "module.register_operators('flaggems.')\n"
+                 "x = tvm_ffi.from_dlpack(numpy.zeros((2, 4), 'float32'))\n"
+                 "p = numpy.from_dlpack(tvm_ffi.get_global_func('flaggems.softmax.int')(x, -1))\n"
+                 "assert (p == 0.25).all(), p\n", tree / "liboperators.so")
 
     def installed_tools(self):
         """The programs of --tools, a build that is there."""
@@ -231,7 +266,8 @@ class Driver:
 
 CONSUMERS = ["find_package", "installed_tools", "add_subdirectory", "fetch_content", "missing_target",
              "own_device", "pkg_config", "copied_headers", "two_units", "no_exceptions", "no_rtti",
-             "closed_library", "texts_of_kernels", "libcxx"]
+             "closed_library", "texts_of_kernels", "tvm_ffi", "libcxx"]
+LONG = ["own_device", "texts_of_kernels", "tvm_ffi"]  # of CI one of them, which the commit chooses
 
 
 def main():
@@ -241,6 +277,7 @@ def main():
     parser.add_argument("--cmake", default="cmake")
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--tools", type=pathlib.Path, help="a build of the library with its tools")
+    parser.add_argument("--turn", type=int, help=f"number of a share: one of {', '.join(LONG)}")
     options = parser.parse_args()
     # As the build that this test belongs to: CMake's default wants make, which need not be here.
     if shutil.which("ninja"):
@@ -248,6 +285,8 @@ def main():
     shutil.rmtree(options.build, ignore_errors=True)
     driver, failed, missing = Driver(options), 0, 0
     all_names = [n for n in CONSUMERS if options.tools or n != "installed_tools"]
+    if options.turn is not None:
+        all_names = [n for n in all_names if n not in LONG or n == LONG[options.turn % len(LONG)]]
     for name in options.names or all_names:
         start = time.monotonic()
         try:

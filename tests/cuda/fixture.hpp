@@ -35,10 +35,6 @@ inline long calls(const char* function) {
   return simulated<decltype(flaggems_sim_calls)>("flaggems_sim_calls")(function);
 }
 
-inline bool contains(const fg::error& e, std::string_view words) {
-  return std::string_view(e.what()).find(words) != std::string_view::npos;
-}
-
 template <class X>
 std::vector<f32> values_of(const fg::stream<cuda>& s, const X& x) {
   const auto there = fg::to_host(s, x);

@@ -31,7 +31,11 @@ TYPED_TEST_SUITE(SimtEmulator, flaggems_test::warp_sizes);
 
 // ---- correct kernels
 
-TYPED_TEST(SimtEmulator, ReducesForAllSizesAndThreadCounts) {
+template <class Warp>
+class SimtBlock : public flaggems_test::simt_emulator_test<Warp> {};
+TYPED_TEST_SUITE(SimtBlock, flaggems_test::all_warp_sizes);
+
+TYPED_TEST(SimtBlock, ReducesForAllSizesAndThreadCounts) {
   for (int threads : {64, 128, 256, 320, 1024})
     for (i64 n : {0, 1, 31, 32, 33, 63, 64, 65, 127, 1000, 1024, 4097}) {
       std::vector<i64> x(static_cast<std::size_t>(n));
@@ -56,7 +60,7 @@ TYPED_TEST(SimtEmulator, ReducesForAllSizesAndThreadCounts) {
     }
 }
 
-TYPED_TEST(SimtEmulator, ReducesValuesWithIndices) {
+TYPED_TEST(SimtBlock, ReducesValuesWithIndices) {
   using state = fk::indexed<float, i64>;  // 16 bytes, the most an exchange takes
   for (i64 n : {1, 40, 64, 999}) {
     for (i64 where : {i64{0}, n / 2, n - 1}) {
@@ -76,7 +80,7 @@ TYPED_TEST(SimtEmulator, ReducesValuesWithIndices) {
   }
 }
 
-TYPED_TEST(SimtEmulator, AccumulatesSeveralSums) {
+TYPED_TEST(SimtBlock, AccumulatesSeveralSums) {
   for (int threads : {64, 192, 512})
     for (i64 n : {0, 1, 63, 65, 777}) {
       std::vector<double> got(4, -1);
@@ -95,7 +99,7 @@ TYPED_TEST(SimtEmulator, AccumulatesSeveralSums) {
     }
 }
 
-TYPED_TEST(SimtEmulator, ScansForAllSizesAndThreadCounts) {
+TYPED_TEST(SimtBlock, ScansForAllSizesAndThreadCounts) {
   for (int threads : {64, 128, 384, 1024})
     for (i64 n : {0, 1, 31, 64, 65, 500, 1024, 1025, 5000}) {
       std::vector<int> out(static_cast<std::size_t>(n), -1);
@@ -114,7 +118,7 @@ TYPED_TEST(SimtEmulator, ScansForAllSizesAndThreadCounts) {
     }
 }
 
-TYPED_TEST(SimtEmulator, ScratchHoldsWhatWasWritten) {
+TYPED_TEST(SimtBlock, ScratchHoldsWhatWasWritten) {
   std::vector<int> out(200, -1);
   this->launch(1, 128, 200 * 4 + 16 + 64 * 2, [&](auto& block) {
     auto a = block.template scratch<int>(200);
@@ -131,7 +135,7 @@ TYPED_TEST(SimtEmulator, ScratchHoldsWhatWasWritten) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(out[std::size_t(i)], i * i + i % 64);
 }
 
-TYPED_TEST(SimtEmulator, AtomicsCountAndDoNotRace) {
+TYPED_TEST(SimtBlock, AtomicsCountAndDoNotRace) {
   int bins[5] = {};
   this->launch(1, 256, 64, [&](auto& block) {
     auto count = block.template scratch<int>(5);
@@ -144,7 +148,7 @@ TYPED_TEST(SimtEmulator, AtomicsCountAndDoNotRace) {
   EXPECT_EQ(std::vector<int>(bins, bins + 5), (std::vector<int>{201, 201, 201, 200, 200}));
 }
 
-TYPED_TEST(SimtEmulator, ThreadsOfAWarpCountInTurn) {
+TYPED_TEST(SimtBlock, ThreadsOfAWarpCountInTurn) {
   const int w = this->warp, threads = 192, rounds = 3;
   const auto entry = [](int thread, int round) { return (thread * thread + round) % 7; };
   std::vector<u32> got(rounds * threads), expected;
@@ -163,7 +167,7 @@ TYPED_TEST(SimtEmulator, ThreadsOfAWarpCountInTurn) {
   EXPECT_EQ(got, expected);
 }
 
-TYPED_TEST(SimtEmulator, TilesAreStridedOverBlocks) {
+TYPED_TEST(SimtBlock, TilesAreStridedOverBlocks) {
   std::vector<int> visits(100, 0);
   this->launch(3, this->warp, 0, [&](auto& block) {
     EXPECT_EQ(block.count(), 3);
@@ -176,7 +180,7 @@ TYPED_TEST(SimtEmulator, TilesAreStridedOverBlocks) {
   EXPECT_EQ(visits, std::vector<int>(100, 1));
 }
 
-TYPED_TEST(SimtEmulator, ManyBarriersAreFast) {
+TYPED_TEST(SimtBlock, ManyBarriersAreFast) {
   i64 steps = 0;
   this->launch(4, 256, 1024, [&](auto& block) {
     auto s = block.template scratch<int>(256);
@@ -193,7 +197,7 @@ TYPED_TEST(SimtEmulator, ManyBarriersAreFast) {
   EXPECT_EQ(steps, 4 * 300);
 }
 
-TYPED_TEST(SimtEmulator, OneThreadMayReadAndWriteItsOwn) {
+TYPED_TEST(SimtBlock, OneThreadMayReadAndWriteItsOwn) {
   this->launch(1, 64, 4096, [](auto& block) {
     auto s = block.template scratch<int>(64);
     for (int k = 0; k < 10; ++k) {
@@ -269,6 +273,16 @@ TYPED_TEST(SimtEmulator, AShuffleByAPartOfAWarpIsRefused) {
   EXPECT_TRUE(contains(e.got(), "threads 0-" + std::to_string(w / 2 - 1) + " in shuffle_xor("))
       << e.what();
   EXPECT_TRUE(contains(e.got(), "returned")) << e.what();
+}
+
+using LoneLanes = flaggems_test::simt_emulator_test<std::integral_constant<int, 1>>;
+TEST_F(LoneLanes, AShuffleByAPartOfABlockIsRefused) {
+  const auto e = refused([](auto& block) {
+    if (block.thread() < warp) (void)block.shuffle_xor(1U, 1);  // all lanes of a warp of the block
+  });
+  EXPECT_TRUE(contains(e.what(), "all threads of a block at the same barrier")) << e.what();
+  const auto far_lane = refused([](auto& block) { (void)block.shuffle_xor(1U, 32); });
+  EXPECT_EQ(far_lane.code(), errc::out_of_range);
 }
 
 TYPED_TEST(SimtEmulator, ShufflesOfDifferentLinesAreRefused) {
@@ -494,7 +508,7 @@ TYPED_TEST(SimtEmulator, ALaunchFromAKernelIsRefused) {
 
 template <class Device>
 class SimtDevice : public testing::Test {};
-using devices = testing::Types<flaggems::simt32, flaggems::simt64>;
+using devices = testing::Types<flaggems::simt1, flaggems::simt32, flaggems::simt64>;
 TYPED_TEST_SUITE(SimtDevice, devices);
 
 struct count_visits {
@@ -524,7 +538,7 @@ TYPED_TEST(SimtDevice, TheGridIsNotTheNumberOfTiles) {
   EXPECT_EQ(threads, 128);
   run(2, 1);
   EXPECT_EQ(grid, 2);
-  EXPECT_EQ(threads, TypeParam::geometry::warp_size);
+  EXPECT_EQ(threads, fk::block_warp(TypeParam::geometry::warp_size));
   run(1, 5000);
   EXPECT_EQ(threads, 1024);
   EXPECT_EQ(TypeParam::set_max_grid(1000), 3);

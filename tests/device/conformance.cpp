@@ -10,6 +10,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/vendors/host.hpp>
 #include <flaggems/vendors/simt.hpp>
+#include "../../examples/03_device_type.hpp"
 
 #include <gtest/gtest.h>
 
@@ -148,8 +149,8 @@ class conformance : public testing::Test {
     support::mock().mistakes.clear();
   }
 };
-using devices = flaggems_test::devices_and_own<flaggems::host, flaggems::simt32,
-                                               support::mock_device, support::queued_device>;
+using devices = flaggems_test::devices_and_own<flaggems::host, flaggems::simt32, flaggems::simt1,
+                                               toy, support::mock_device, support::queued_device>;
 TYPED_TEST_SUITE(conformance, devices);
 
 TYPED_TEST(conformance, one_stream_waits_for_another) {
@@ -457,7 +458,7 @@ TYPED_TEST(conformance, the_current_device_is_a_threads_own) {
 
 TYPED_TEST(conformance, blocks_have_the_threads_that_a_launch_asks_for) {
   using D = TypeParam;
-  if constexpr (D::geometry::warp_size > 1) {
+  if constexpr (flaggems::execution_model<D> == flaggems::execution::simt) {
     flaggems::stream<D> s;
     for (const int threads : {32, 100, 512}) {
       array<D> seen(s, 1);

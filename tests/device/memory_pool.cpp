@@ -328,6 +328,18 @@ TEST(freed_memory, shows) {
 #endif
 }
 
+#if FLAGGEMS_FILL_FREED && !FLAGGEMS_ASAN
+TEST(freed_memory, was_not_written_behind) {
+  const flaggems::stream<host> stream;
+  const auto write = [&](i64 at) {
+    const auto block = flaggems::pool_allocate<host>(100, stream);
+    static_cast<unsigned char*>(block.data())[at] = 1;
+  };
+  write(99);
+  EXPECT_DEATH(write(100), "byte 100 of a block of 100 bytes was written");
+}
+#endif
+
 TEST_F(memory_pool, refuses_impossible_sizes) {
   flaggems::stream<host> s;
   const auto code = [&](i64 bytes) {

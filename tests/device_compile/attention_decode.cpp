@@ -18,4 +18,4 @@ FLAGGEMS_INSTANCE(scaled_dot_product_attention_decode_tiles,
                   fk::decode_arg<const bf16>, fk::no_mask, fk::decode_arg<bf16>,
                   fk::global_ptr<float>)
 FLAGGEMS_INSTANCE(scaled_dot_product_attention_decode_merge, fk::attention_decode_merge<bf16>,
-                  fk::decode_space, fk::decode_arg<bf16>, fk::global_ptr<const float>)
+                  fk::decode_space, fk::decode_arg<bf16>, fk::global_ptr<const float>, fk::no_logs)

@@ -37,3 +37,16 @@ FLAGGEMS_INSTANCE(flash_attn_varlen_func_window_slopes,
                                             fk::attention_warp_tile<64, 128, 2, 2, true>>,
                   fk::windowed_space<fk::sequence_warp_space>, fk::tensor_map, fk::tensor_map,
                   fk::tensor_map, fk::sequence_slopes, fk::decode_arg<bf16>, fk::no_logs)
+using latent = fk::attention_prefill_tiles<bf16, bf16, fk::no_mask, fk::no_logs, 9, 1, 32, 8,
+                                           fk::mma_unit<bf16>, fk::latent_values<4, 2>>;
+using latent_part = fk::attention_prefill_tiles<bf16, float, fk::no_mask, fk::prefill_parts, 9, 1,
+                                                16, 4, fk::mma_unit<bf16>, fk::latent_values<4, 2>>;
+FLAGGEMS_INSTANCE(flash_mla_tiles, latent, fk::sequence_prefill_space, fk::decode_arg<const bf16>,
+                  fk::decode_arg<const bf16>, fk::decode_arg<const bf16>, fk::no_mask,
+                  fk::decode_arg<bf16>, fk::no_logs)
+FLAGGEMS_INSTANCE(flash_mla_parts, latent_part, fk::sequence_prefill_space,
+                  fk::decode_arg<const bf16>, fk::decode_arg<const bf16>,
+                  fk::decode_arg<const bf16>, fk::no_mask, fk::decode_arg<float>, fk::prefill_parts)
+using latent_merge = fk::attention_decode_merge<bf16, fk::decode_arg<float>>;
+FLAGGEMS_INSTANCE(flash_mla_merge, latent_merge, fk::decode_space, fk::decode_arg<bf16>,
+                  fk::global_ptr<const float>, fk::decode_arg<float>)

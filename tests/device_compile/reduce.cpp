@@ -64,3 +64,8 @@ FLAGGEMS_INSTANCE(amax_f32, FLAGGEMS_FOLD(fk::max_of_all<float>, input, float_si
 FLAGGEMS_INSTANCE(amin_f32, FLAGGEMS_FOLD(fk::min_of_all<float>, input, float_sink))
 FLAGGEMS_INSTANCE(any_bool, FLAGGEMS_FOLD(fk::any_of, truth, bool_sink))
 FLAGGEMS_INSTANCE(all_bool, FLAGGEMS_FOLD(fk::all_of, truth, bool_sink))
+using difference = fk::node<float, fk::sub_fn, input, input>;
+FLAGGEMS_INSTANCE(
+    sum_cluster_bf16,
+    fk::simt_reduce_cluster<fk::sum_of<float>, difference, fk::no_index, mean_sink, 256>, plane,
+    difference, mean_sink)

@@ -4,16 +4,16 @@
 """Compiles the device subset with the compilers of chips: nvrtc, opencl, hip or dialect.
 
 Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
-kernel/block/simt/entry.hpp), whose instances must come out as code; with --half every other file.
+kernel/block/simt/entry.hpp), whose instances must come out as code; with --part a share of the files.
 `hip` compiles each for one of HIP_TARGETS in turn, and what is for matrix units for one of UNIT_TARGETS;
 `opencl` also makes images, as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the
 files of instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
 runs it, where there is a GPU to use. As `instances`, compiles kernels that test programs may launch
-on flaggems::cuda to machine code: a third that the commit chooses, each for one of TARGETS in turn;
-with --all every one for all of them, which takes twelve times as long. As `contract`, compiles those
+on flaggems::cuda to machine code: a sixth that the commit chooses, each for one of TARGETS in turn;
+with --all every one for all of them, which takes 24 times as long. As `contract`, compiles those
 of every operator with every element type that it takes (contract/): a share that the commit chooses,
-each for one of CONTRACT_TARGETS in turn; with --all everything, which takes 120 times as long. Exit
+each for one of CONTRACT_TARGETS in turn; with --all everything, which takes 270 times as long. Exit
 status 77: the compiler or the headers are not here.
 """
 import argparse
@@ -54,10 +54,10 @@ def sources(build):
     return files, sorted(HERE.glob("*.cpp"))
 
 
-def found(*arguments):
-    """What tools/fetch_nvrtc.py finds, or None."""
-    done = subprocess.run([sys.executable, str(ROOT / "tools" / "fetch_nvrtc.py"), "--find",
-                           *arguments], capture_output=True, text=True)
+def found(*arguments, tool="fetch_nvrtc.py"):
+    """What a tool finds, or None."""
+    done = subprocess.run([sys.executable, str(ROOT / "tools" / tool), "--find", *arguments],
+                          capture_output=True, text=True)
     if done.returncode:
         print(done.stderr.strip())
     return None if done.returncode else done.stdout.strip()
@@ -65,16 +65,15 @@ def found(*arguments):
 
 def folder_with(header):
     """The folder of a vendor's headers, Debian's or the vendor's own; None without them."""
-    roots = [os.environ.get("ROCM_PATH"), "/usr", "/opt/rocm", os.environ.get("ASCEND_HOME_PATH"),
-             *(f"{folder}/torch_npu" for folder in sys.path)]
+    roots = [os.environ.get("ROCM_PATH"), "/usr", "/opt/rocm"]
     return next((f"{root}/include" for root in roots if root and os.path.exists(f"{root}/include/{header}")), None)
 
 
-OPTIONAL_HEADERS = {"ascend"}  # of a wheel of 44 MB, torch-npu
+OPTIONAL_HEADERS = {"ascend"}  # tools/fetch_acl.py may not reach a wheel of 44 MB
 
 
 def declarations(cxx):
-    folders = {"cuda": found("--headers"), "hip": folder_with("hip/hiprtc.h"), "ascend": folder_with("acl/acl_rt.h"),
+    folders = {"cuda": found("--headers"), "hip": folder_with("hip/hiprtc.h"), "ascend": found(tool="fetch_acl.py"),
                "opencl": folder_with("CL/cl.h"), "level_zero": folder_with("level_zero/ze_api.h")}
     failed, missing = [], []
     for vendor, folder in folders.items():
@@ -119,7 +118,7 @@ def instances_of(programs, every, build, cxx):
     # (The test of what types without names are refused with is among the programs.)
     command = [*map(str, programs), "--check", "--allow-nameless", "-j", str(os.cpu_count() or 1)]
     if not every:  # which of them for which chips is the commit's choice
-        command += ["--every", "3", "--from", str(commit_number() % (3 * len(TARGETS)))]
+        command += ["--every", "6", "--from", str(commit_number() % (6 * len(TARGETS)))]
     for target in TARGETS:
         command += ["--target", target]
     environment = environment_of(library)
@@ -201,8 +200,8 @@ def contract(compile_program, every, build, cxx):
     parts = range(CONTRACT_PARTS) if every else [number % CONTRACT_PARTS]
     if not every:
         number //= CONTRACT_PARTS
-        sources = sources[number % 2::2]
-        command += ["--every", "2", "--from", str(number // 2 % (2 * len(CONTRACT_TARGETS)))]
+        sources = sources[number % 3::3]
+        command += ["--every", "3", "--from", str(number // 3 % (3 * len(CONTRACT_TARGETS)))]
     failed = 0
     for part in parts:
         print(f"part {part} of {CONTRACT_PARTS}:", flush=True)
@@ -291,6 +290,15 @@ void f(const flaggems::stream<flaggems::cuda>& s, flaggems::tensor<float, flagge
     # Before any kernel, which would be named there.
     expect(1, "flaggems-compile: sm_1x:\nnvrtc: error: invalid value for --gpu-architecture (-arch)\n",
            "textless", "--target", "sm_1x")
+    # PTX says of two parameters what OpenCL gives for them.
+    ptx = build / "ptx.o"
+    done = subprocess.run([str(compile_program), "program.o", "--target", "compute_80", "--match", " with_text",
+                           "--object", ptx.name], cwd=build, env=environment, capture_output=True, text=True)
+    for declared in (b".param .u64 .ptr .shared .align 16 flaggems_entry_param_1,\n",
+                     b".param .u64 .ptr .global .align 16 flaggems_entry_param_2,\n"):
+        if done.returncode or ptx.read_bytes().count(declared) != 3:
+            failed = 1
+            print(f"flaggems-compile for compute_80: no {declared}: {done.stdout}{done.stderr}", file=sys.stderr)
     for taken in "taken.o", "both.o", "mapped.o":
         expect(2, "two different texts named with_text.hpp", "with_text", taken)
     expect(1, 'does the header of "textless" end with FLAGGEMS_TEXT?', " textless")
@@ -320,15 +328,21 @@ def linked(build):
     return subprocess.run([str(program)]).returncode
 
 
-def nvrtc(files, instances, build, cxx):
+BY_OPENCL_SHARE = 6  # of the instances, as NVIDIA's OpenCL driver launches them
+
+
+def nvrtc(files, instances, build, cxx, every=False):
     library = found()
     if not library:
         return SKIP
     tool = build / "nvrtc-compile"
     subprocess.run([cxx, "-std=c++20", "-O1", str(ROOT / "tools" / "nvrtc_compile.cpp"), "-o",
                     str(tool), "-ldl"], check=True)
-    return subprocess.run([str(tool), "--lib", library, "-I", str(ROOT / "include"),
-                           "-I", str(HERE), *map(str, files + instances)]).returncode
+    command = [str(tool), "--lib", library, "-I", str(ROOT / "include"), "-I", str(HERE)]
+    by_opencl = instances[commit_number() % BY_OPENCL_SHARE::BY_OPENCL_SHARE]
+    return (subprocess.run([*command, *map(str, files + instances)]).returncode
+            or subprocess.run([*command, "--arch", "sm_80", "-O", "-DFLAGGEMS_LAUNCHED_BY_OPENCL=1",
+                               *map(str, every and instances or by_opencl)]).returncode)
 
 
 def with_clang(files, instances, build, options, suffix, entry_line, turns=((),),
@@ -487,7 +501,8 @@ def main():
     parser.add_argument("--program", metavar="FILE", type=pathlib.Path, nargs="+",
                         help="instances: flaggems-compile, then the programs with the kernels; "
                              "contract: flaggems-compile")
-    parser.add_argument("--half", type=int, metavar="N", help="nvrtc, opencl, hip: every other file, the odd ones if N is odd")
+    parser.add_argument("--part", type=int, nargs=2, metavar=("N", "PARTS"),
+                        help="nvrtc, opencl, hip: one of so many parts of the files, of number N modulo PARTS")
     parser.add_argument("--all", action="store_true", help="instances, hip, dialect: for all targets; contract: everything")
     options = parser.parse_args()
     if options.compiler == "instances":
@@ -503,8 +518,9 @@ def main():
         files = []
         if not options.all and not options.only:
             instances = instances[commit_number() % DIALECT_SHARE::DIALECT_SHARE]
-    if options.half is not None:
-        files, instances = files[options.half % 2::2], instances[options.half % 2::2]
+    if options.part:
+        number, parts = options.part
+        files, instances = files[number % parts::parts], instances[number % parts::parts]
     if options.only:
         files = [f for f in files if f.stem.endswith(f"_{options.only}")]
         instances = [f for f in instances if f.stem == options.only]

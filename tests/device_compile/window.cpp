@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
+#include <flaggems/kernel/family/window/fractional.hpp>
 #include <flaggems/kernel/family/window/grid_sample.hpp>
 
 #include <flaggems/kernel/block/simt/entry.hpp>
@@ -64,6 +65,8 @@ FLAGGEMS_INSTANCE(upsample_smooth_backward_bf16,
                   walk<bf16, gradient_of<smoothly>>, fk::window_sum<bf16>)
 FLAGGEMS_INSTANCE(conv_transpose_bf16, fk::windows<bf16, linear, fk::window_biased_sum<bf16>>, i64,
                   walk<bf16, linear>, fk::window_biased_sum<bf16>)
+FLAGGEMS_INSTANCE(fractional_max_pool2d_bf16, fk::fractional_maxima<bf16>, i64,
+                  fk::fractional_pool<bf16>)
 FLAGGEMS_INSTANCE(grid_sampler_bf16, fk::grid_samples<bf16>, i64, fk::grid_request<bf16>,
                   fk::window_out<bf16>)
 FLAGGEMS_INSTANCE(grid_sampler_backward_f32, fk::grid_parts<float>, i64, fk::grid_request<float>,

@@ -23,6 +23,7 @@ namespace fg = flaggems;
 using fg::i32;
 using fg::i64;
 using fg::kunlun;
+using flaggems_test::contains;
 using flaggems_test::error_of;
 
 template <class F>
@@ -33,10 +34,6 @@ F* simulated(const char* name) {
 long live(const char* what) {
   return simulated<decltype(flaggems_sim_live)>("flaggems_sim_live")(what);
 }
-bool contains(const fg::error& e, const char* words) {
-  return std::string(e.what()).find(words) != std::string::npos;
-}
-
 class kunlun_device : public testing::Test {
  protected:
   void SetUp() override {

@@ -7,18 +7,14 @@
 #include <flaggems/device/transfer.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/ops/pointwise.hpp>
-#include <flaggems/ops/reduce.hpp>
-#include <flaggems/ops/softmax.hpp>
-#include <flaggems/ops/sort.hpp>
-#include <flaggems/vendors/host.hpp>
 
-#include <opencl/kernels.hpp>
+#include <dialects/operators.hpp>
+#include <opencl/launches.hpp>
 #include <support/errors.hpp>
 #include <support/user_kernels.hpp>
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -32,7 +28,11 @@ using fg::f32;
 using fg::i32;
 using fg::i64;
 using fg::level_zero;
+using flaggems_test::config_of;
+using flaggems_test::contains;
 using flaggems_test::error_of;
+using flaggems_test::launch_many_words;
+using flaggems_test::sines;
 
 template <class F>
 F* simulated(const char* name) {
@@ -40,10 +40,6 @@ F* simulated(const char* name) {
 }
 void fail(const char* function, int nth, int result) {
   simulated<decltype(flaggems_sim_fail)>("flaggems_sim_fail")(function, nth, result);
-}
-
-bool contains(const fg::error& e, std::string_view words) {
-  return std::string_view(e.what()).find(words) != std::string_view::npos;
 }
 
 class level_zero_device : public testing::Test {
@@ -64,21 +60,7 @@ class level_zero_device : public testing::Test {
   }
   bool keeps_blocks_ = false;  // as the pool does with those of a stream that failed
   long before_ = 0;
-  static std::vector<f32> numbers(i64 count) {
-    std::vector<f32> values;
-    for (i64 k = 0; k < count; ++k) values.push_back(std::sin(static_cast<f32>(3 * k)));
-    return values;
-  }
 };
-
-fg::launch_config config_of(const char* op, i64 tiles, i64 scratch = 0) {
-  fg::launch_config config;
-  config.op = op;
-  config.tiles = tiles;
-  config.threads = 128;
-  config.scratch = scratch;
-  return config;
-}
 
 TEST_F(level_zero_device, has_properties) {
   static_assert(fg::execution_model<level_zero> == fg::execution::simt);
@@ -92,60 +74,20 @@ TEST_F(level_zero_device, has_properties) {
 }
 
 TEST_F(level_zero_device, operators_agree_with_the_host) {
-  const fg::stream<level_zero> s;
-  const fg::stream<fg::host> h;
-  const std::vector<f32> values = numbers(i64{7} * 133);
-  const auto y = fg::from_values<f32>(h, std::span<const f32>(values), {7, 133});
-  const auto x = fg::from_host(s, y);
-  const auto expect_near = [&](const auto& got, const auto& expected, f32 most) {
-    const auto there = fg::to_host(s, got);
-    ASSERT_EQ(there.numel(), expected.numel());
-    for (i64 k = 0; k < expected.numel(); ++k)
-      ASSERT_NEAR(there.data()[k], expected.data()[k], most) << k;
-  };
-  expect_near(fg::add(s, x.view().t(), x.view().t()), fg::add(h, y.view().t(), y.view().t()), 0);
-  expect_near(fg::softmax(s, x, -1), fg::softmax(h, y, -1), 1e-6F);
-  expect_near(fg::sum(s, x, -1), fg::sum(h, y, -1), 1e-4F);
-  expect_near(fg::sort(s, x, -1).values, fg::sort(h, y, -1).values, 0);
+  flaggems_test::operators_agree_with_the_host<level_zero>();
 }
 
 TEST_F(level_zero_device, scratch_is_local_or_in_a_workspace) {
-  const fg::stream<level_zero> s;
-  const i64 local = level_zero::properties(0).shared_memory_per_block / 8;
-  for (const i64 n : {i64{1000}, 2 * local}) {
-    SCOPED_TRACE(n);
-    constexpr i64 tiles = 9;
-    auto out = fg::from_values<i64>(s, std::vector<i64>(tiles, -1), {tiles});
-    fg::launch<flaggems_test::sum_in_scratch>(s, config_of("sum_in_scratch", tiles, 8 * n),
-                                              out.data(), tiles, n);
-    const auto sums = fg::to_host(s, out);
-    for (i64 tile = 0; tile < tiles; ++tile) EXPECT_EQ(sums.data()[tile], n * (n + 1) / 2) << tile;
-  }
+  flaggems_test::sum_in_scratch_of<level_zero>(
+      {1000, 2 * level_zero::properties(0).shared_memory_per_block / 8});
 }
 
-template <int Words>
-void launch_many_words(int rounds) {
-  SCOPED_TRACE(Words);
-  const fg::stream<level_zero> s;
-  auto sums =
-      fg::from_values<i64>(s, std::vector<i64>(static_cast<std::size_t>(rounds), 0), {rounds});
-  flaggems_test::many_words<Words> words{};
-  for (i64 round = 0; round < rounds; ++round) {  // queued before the first has run
-    for (i64 k = 0; k < Words; ++k) words.at[k] = round * (k + 1);
-    fg::launch<flaggems_test::weighted_words>(s, config_of("weighted_words", 1), words,
-                                              sums.data() + round);
-  }
-  const auto there = fg::to_host(s, sums);
-  i64 sum = 0;
-  for (i64 k = 0; k < Words; ++k) sum += k * (k + 1);
-  for (i64 round = 0; round < rounds; ++round) EXPECT_EQ(there.data()[round], round * sum) << round;
-}
 // By value up to most_argument_bytes, an address among them, else in memory of the host, which is
 // freed meanwhile where there are many.
 TEST_F(level_zero_device, arguments_may_be_of_any_size) {
-  launch_many_words<fg::kernels::most_argument_bytes / 8 - 1>(3);
-  launch_many_words<fg::kernels::most_argument_bytes / 8>(3);
-  launch_many_words<200>(600);
+  launch_many_words<level_zero, fg::kernels::most_argument_bytes / 8 - 1>(3);
+  launch_many_words<level_zero, fg::kernels::most_argument_bytes / 8>(3);
+  launch_many_words<level_zero, 200>(600);
   EXPECT_LT(simulated<decltype(flaggems_sim_live)>("flaggems_sim_live")("pinned"), 100);
 }
 
@@ -192,7 +134,7 @@ TEST_F(level_zero_device, any_function_may_fail) {
     SCOPED_TRACE(function);
     const auto work = [&] {
       const fg::stream<level_zero> s;
-      const std::vector<f32> values = numbers(9);
+      const std::vector<f32> values = sines(9);
       const auto x = fg::from_values<f32>(s, std::span<const f32>(values), {9});
       const auto y = fg::to_host(s, fg::add(s, x, 1));
       s.synchronize();
@@ -220,13 +162,7 @@ TEST_F(level_zero_device, a_kernel_that_fails_is_told_when_it_is_waited_for) {
 }
 
 TEST_F(level_zero_device, exhausted_memory_is_named) {
-  const fg::stream<level_zero> s;
-  for (const i64 n : {i64{1} << 29, i64{1} << 40})  // more than is left, and than one block may be
-    EXPECT_EQ(error_of([&] {
-                std::vector<fg::tensor<f32, level_zero>> all;
-                for (int k = 0; k < 9; ++k) all.push_back(fg::empty<f32>(s, {n}));
-              }).code(),
-              fg::errc::out_of_memory);
+  flaggems_test::exhaust_memory<level_zero>();
 }
 
 TEST_F(level_zero_device, modules_good_and_bad) {

@@ -22,6 +22,7 @@ using fg::i32;
 using fg::i64;
 using fg::mlu;
 using fg::mlu_task;
+using flaggems_test::contains;
 using flaggems_test::error_of;
 
 template <class F>
@@ -32,10 +33,6 @@ F* simulated(const char* name) {
 long live(const char* what) {
   return simulated<decltype(flaggems_sim_live)>("flaggems_sim_live")(what);
 }
-bool contains(const fg::error& e, const char* words) {
-  return std::string(e.what()).find(words) != std::string::npos;
-}
-
 class mlu_device : public testing::Test {
  protected:
   void SetUp() override {

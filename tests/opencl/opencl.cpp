@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels.hpp"
+#include "launches.hpp"
 
 #include <cstdlib>
 #include <string>
@@ -24,7 +24,9 @@ namespace {
 namespace fd = flaggems::detail;
 using flaggems::i64;
 using flaggems::opencl;
+using flaggems_test::config_of;
 using flaggems_test::error_of;
+using flaggems_test::launch_many_words;
 
 class opencl_device : public testing::Test {
  protected:
@@ -33,15 +35,6 @@ class opencl_device : public testing::Test {
     opencl::set_device(0);
   }
 };
-
-flaggems::launch_config config_of(const char* op, i64 tiles, i64 scratch = 0) {
-  flaggems::launch_config config;
-  config.op = op;
-  config.tiles = tiles;
-  config.threads = 128;
-  config.scratch = scratch;
-  return config;
-}
 
 TEST_F(opencl_device, has_properties) {
   static_assert(flaggems::execution_model<opencl> == flaggems::execution::simt);
@@ -62,17 +55,8 @@ TEST_F(opencl_device, names_results) {
 }
 
 TEST_F(opencl_device, scratch_is_local_or_in_a_workspace) {
-  flaggems::stream<opencl> s;
-  const i64 local = opencl::properties(0).shared_memory_per_block / 8;
-  for (const i64 n : {i64{1000}, 2 * local}) {
-    SCOPED_TRACE(n);
-    constexpr i64 tiles = 9;
-    auto out = flaggems::from_values<i64>(s, std::vector<i64>(tiles, -1), {tiles});
-    flaggems::launch<flaggems_test::sum_in_scratch>(s, config_of("sum_in_scratch", tiles, 8 * n),
-                                                    out.data(), tiles, n);
-    const auto sums = flaggems::to_host(s, out);
-    for (i64 tile = 0; tile < tiles; ++tile) EXPECT_EQ(sums.data()[tile], n * (n + 1) / 2) << tile;
-  }
+  flaggems_test::sum_in_scratch_of<opencl>(
+      {1000, 2 * opencl::properties(0).shared_memory_per_block / 8});
 }
 
 TEST_F(opencl_device, large_blocks_may_have_many_variables) {
@@ -84,28 +68,12 @@ TEST_F(opencl_device, large_blocks_may_have_many_variables) {
   EXPECT_EQ(flaggems::to_host(s, out).data()[0], i64{2048} * 1024 * 1023 / 2);
 }
 
-template <int Words>
-void launch_many_words() {
-  SCOPED_TRACE(Words);
-  flaggems::stream<opencl> s;
-  auto sums = flaggems::from_values<i64>(s, std::vector<i64>(5, 0), {5});
-  flaggems_test::many_words<Words> words{};
-  for (i64 round = 0; round < 5; ++round) {  // queued before the first has run
-    for (i64 k = 0; k < Words; ++k) words.at[k] = round * (k + 1);
-    flaggems::launch<flaggems_test::weighted_words>(s, config_of("weighted_words", 1), words,
-                                                    sums.data() + round);
-  }
-  const auto there = flaggems::to_host(s, sums);
-  i64 sum = 0;
-  for (i64 k = 0; k < Words; ++k) sum += k * (k + 1);
-  for (i64 round = 0; round < 5; ++round) EXPECT_EQ(there.data()[round], round * sum) << round;
-}
 // By value up to most_argument_bytes, an address among them.
 TEST_F(opencl_device, arguments_may_be_of_any_size) {
-  launch_many_words<100>();
-  launch_many_words<flaggems::kernels::most_argument_bytes / 8 - 1>();
-  launch_many_words<flaggems::kernels::most_argument_bytes / 8>();
-  launch_many_words<1000>();
+  launch_many_words<opencl, 100>(5);
+  launch_many_words<opencl, flaggems::kernels::most_argument_bytes / 8 - 1>(5);
+  launch_many_words<opencl, flaggems::kernels::most_argument_bytes / 8>(5);
+  launch_many_words<opencl, 1000>(5);
 }
 
 TEST_F(opencl_device, pointers_in_memory_reach_what_was_allocated_after_the_first_launch) {

@@ -160,6 +160,11 @@ int call(void* self, const TVMFFIAny* arguments, std::int32_t size, TVMFFIAny* r
     std::vector<detail::tvm_ffi_value> values(made.tensors.size());
     for (std::size_t k = 0; k < values.size(); ++k)
       if (made.tensors[k].has_value()) values[k] = on_host(stream, made.tensors[k].view());
+    auto number = made.integers.begin();
+    for (std::size_t k = 0; k < gives.size() && number != made.integers.end(); ++k)
+      if (gives[k].kind == fg::parameter_kind::integer)
+        values.insert(values.begin() + static_cast<std::ptrdiff_t>(k),
+                      detail::tvm_ffi_integer(*number++));
     const bool is_array = kind == fg::parameter_kind::tensors || values.size() > 1;
     if (values.empty() && !is_array) values.emplace_back();  // None
     *result = (is_array ? detail::tvm_ffi_array(values) : std::move(values[0])).release();

@@ -13,7 +13,8 @@ Python package with what ATen was called with, and compares with ATen in float64
     judge.py --mutate          plants wrong results and refusals: exit status 1 if one of them passes
     judge.py --device NAME=LIB  beside the host a device type, by the library that tests/opinfo/device.cpp makes;
                                of meta only sizes, strides and dtypes are compared
-    judge.py --partial         libraries of devices may lack families: what they do not have is not asked of them
+    judge.py --partial         libraries of devices may lack families: what they do not have is not asked of them,
+                               and what none of them has of nobody
     judge.py --share N         of each overload's calls the first eight and each Nth
     judge.py --part K/N        the K-th of N parts of the OpInfos and of the rows
 Exit status 77: PyTorch or the package is not installed.
@@ -56,7 +57,7 @@ PLACEMENT = {"layout", "device", "pin_memory"}
 # What ATen's batch norms write, although not all of their schemas say so.
 WRITTEN = {"running_mean", "running_var"}
 # Operators all of whose samples may be refused, and why.
-REFUSED = {"_cdist_backward.out": "ATen has another name for the gradient there than without an output"}
+REFUSED = {}
 # Those whose new results need not have ATen's strides, and why.
 OWN_LAYOUT = {
     **dict.fromkeys(("avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d"),
@@ -64,6 +65,8 @@ OWN_LAYOUT = {
     "mvlgamma": "ATen's are those of a sum",
     "native_batch_norm": "on the CPU ATen saves nothing by running statistics",
     "nonzero": "ATen's are those of columns, but on its device meta",
+    "_convolution_double_backward": "ATen's are those of the convolutions that it is made of",
+    "fft_fft": "ATen's have the transformed dimension last",
     "kron": "ATen's are those of a product of more dimensions",
     "stack": "ATen asks for a format of five dimensions",
     "_scaled_dot_product_flash_attention_for_cpu": "ATen's logsumexp has heads within positions",
@@ -238,6 +241,7 @@ class Device:
 
     def __init__(self, name, operator, library=None):
         self.name, self.operator, self.library = name, operator, library
+        self.keys = set() if library is None else {text.split("(")[0] for text in library.schemas()}
         self.samples, self.passes, self.not_compiled = (collections.Counter() for _ in range(3))
         self.refused, self.failed, self.accepted = (collections.Counter() for _ in range(3))
         self.decided = collections.Counter()  # of meta: calls whose elements decide
@@ -266,7 +270,7 @@ class Device:
         return sorted(key for key in self.samples if not self.passes[key] and key not in wrong)
 
     def launches(self):
-        return self.library.launches() if self.library is not None else None
+        return self.library.module.launches() if self.library is not None else None
 
 
 def host():
@@ -283,7 +287,7 @@ def refusing():
 def other_device(text):
     name, _, path = text.partition("=")
     library = Library(pathlib.Path(path), f"flaggems_{name}.")
-    return Device(name, library.__getitem__, library.module)
+    return Device(name, library.__getitem__, library)
 
 
 class Judge:
@@ -506,6 +510,15 @@ def forms(info, sample):
         yield into_outputs
 
 
+def judge_no_others(keys):
+    for known in (KEYS, OWN_FORMS):
+        known &= keys
+    for name, known in FORMS.items():
+        FORMS[name] = [form for form in known if form[0] in keys]
+    for key in SCHEMAS.keys() - keys:
+        del SCHEMAS[key]
+
+
 def describe(call):
     def of(value):
         if isinstance(value, torch.Tensor):
@@ -593,6 +606,8 @@ def main():
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     devices = [host(), *map(other_device, options.device)]
+    if options.partial and options.device:
+        judge_no_others(set().union(*(device.keys for device in devices)))
     planted = [refusing()] if options.mutate else []
     judge, start = Judge(devices + planted, options), time.monotonic()
     infos = [info for info in op_db if re.search(options.only, info.name)][part::parts]

@@ -190,6 +190,34 @@ def dropped(by_channel, scaled):
     return samples
 
 
+def between_layers(gates, chosen, closed, packed):
+    """A network of two layers: the first gives numbers that are not 0, the second what it gets by the gate `chosen`,
+    without what it kept before, for which the gate `closed` is shut."""
+    def samples(dtype):
+        steps, batch, hidden = 20, 10, COUNT // 200
+        share, every = slice(chosen * hidden, (chosen + 1) * hidden), gates * hidden
+        zeros, passes, bias, shut = (torch.zeros(every, n, dtype=dtype) for n in (hidden, hidden, 1, 1))
+        passes[share], bias[share] = torch.eye(hidden, dtype=dtype), 1
+        if closed is not None:
+            shut[closed * hidden:(closed + 1) * hidden] = -20
+        none = torch.zeros(every, dtype=dtype)
+        weights = [zeros[:, :4], zeros, bias[:, 0], none, passes, zeros, shut[:, 0], none]
+        state = torch.zeros(2, batch, hidden, dtype=dtype)
+        lengths = [torch.full((steps,), batch)] if packed else []
+        x = torch.zeros(steps, batch, 4, dtype=dtype)
+        for train in (True, False):
+            def check(results, wanted, values, expected=0.25 if train else 0.0):
+                out = results[0]
+                if out.dtype != wanted or list(out.shape) != [*([steps * batch] if packed else [steps, batch]), hidden]:
+                    return f"{out.dtype} {list(out.shape)}"
+                lost = (out.double().abs() < 1e-3).double().mean().item()
+                right = not values or abs(lost - expected) < SIGMAS * 0.5 / math.sqrt(COUNT) * train + 1e-9
+                return None if right else f"a share of {lost} dropped, not {expected}"
+            yield (x.flatten(0, 1) if packed else x, *lengths, [state, state] if gates == 4 else state, weights, True, 2,
+                   0.25, train, False, *([] if packed else [False])), {}, check
+    return samples
+
+
 def masked(dtype):
     x = torch.ones(COUNT, dtype=dtype)
 
@@ -242,6 +270,9 @@ ROWS = {
     "flaggems::feature_dropout": Random(dropped(True, True)),
     "flaggems::feature_dropout_": Random(dropped(True, True)),
     "flaggems::native_dropout": Random(masked),
+    **{f"flaggems::{name}_with_dropout.{form}": Random(between_layers(*gates, form == "data"))
+       for name, gates in (("lstm", (4, 2, 1)), ("gru", (3, 2, 1)), ("rnn_tanh", (1, 0, None)), ("rnn_relu", (1, 0, None)))
+       for form in ("input", "data")},
     "multinomial": Random(chosen),
     "normal.Tensor_Tensor": Random(normal_pairs((2.0,), (3.0,))),
     "normal.Tensor_float": Random(normal_pairs((2.0,), 3.0)),

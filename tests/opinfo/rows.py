@@ -8,6 +8,10 @@ import torch
 from torch.nn import functional
 
 import fused_rows
+import gradient_rows
+import quant_rows
+import recurrent_rows
+import serving_rows
 
 EPS = 1e-6
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -615,6 +619,7 @@ ROWS = {
     "flaggems::scaled_dot_product_attention_forward": Row(with_logs, with_logs_samples),
     "flaggems::scaled_dot_product_attention_backward": Row(attention_gradients, attention_gradients_samples),
     "flaggems::flash_attn_varlen_func": Row(varlen, varlen_samples),
+    "flaggems::flash_attn_varlen_opt_func": Row(varlen, varlen_samples),
     "_flash_attention_forward": Row(flash_forward, flash_forward_samples),
     "_scaled_dot_product_efficient_attention": Row(efficient, efficient_samples),
     "_scaled_dot_product_attention_math": Row(None, math_samples),
@@ -675,7 +680,7 @@ ROWS = {
         None, lambda dtype: ((77, x.abs() % 5) for (x,) in one_operand(dtype)), INTEGERS)
        for name in ("left", "right")},
     **{f"bitwise_{name}_shift.Tensor_Scalar": Row(None, with_numbers((2,)), INTEGERS) for name in ("left", "right")},
-    **{key: Row(*row) for key, row in fused_rows.ROWS.items()},
+    **{key: Row(*row) for key, row in (fused_rows.ROWS | gradient_rows.ROWS | quant_rows.ROWS | recurrent_rows.ROWS | serving_rows.ROWS).items()},
 }
 
 

@@ -114,6 +114,12 @@ TEST(adaptive_pool, refuses_bad_arguments) {
   EXPECT_RAISES(fg::adaptive_avg_pool2d(s, x.in(), out.view(), {3}), shape_mismatch, op);
   EXPECT_RAISES((void)fg::adaptive_avg_pool2d(s, x.in(), {-1}), invalid_argument, op);
   EXPECT_RAISES((void)fg::adaptive_avg_pool2d(s, x.in(), {1, 2, 3}), invalid_argument, op);
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  EXPECT_RAISES((void)fg::adaptive_avg_pool2d(s, x.in(), {most}), invalid_argument, op);
+  EXPECT_RAISES((void)fg::adaptive_avg_pool2d(s, x.in(), {i64{1} << 32, i64{1} << 32}),
+                invalid_argument, op);
+  const auto named = error_of([&] { (void)fg::adaptive_avg_pool2d(s, x.in(), {0, i64{1} << 62}); });
+  EXPECT_EQ(named.got(), "[0, 4611686018427387904]");
   EXPECT_RAISES((void)fg::adaptive_avg_pool2d(s, none.in(), {1}), shape_mismatch, op);
   EXPECT_RAISES((void)fg::adaptive_avg_pool1d(s, x.in(), {1}), shape_mismatch,
                 "adaptive_avg_pool1d");

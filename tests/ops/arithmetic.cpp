@@ -129,8 +129,8 @@ void check_undefined_quotients() {
                                     : static_cast<T>(-a));
       }
   const i64 n = static_cast<i64>(x.size());
-  const auto to_device = [&](const std::vector<T>& values) {
-    return fg::from_values<T>(stream, std::span<const T>(values), {n});
+  const auto to_device = [&](const std::vector<T>& list) {
+    return fg::from_values<T>(stream, std::span<const T>(list), {n});
   };
   const auto a = to_device(x), b = to_device(y);
   at_every_level<D>([&] {

@@ -36,6 +36,32 @@ TYPED_TEST(arithmetic_rows, integers_by_zero) {
   });
 }
 
+// By attempts, of which one in a vector fails where a quotient has many digits; a division by zero
+// and a limit are among them.
+TYPED_TEST(arithmetic_rows, remainders_of_small_floats) {
+  using D = TypeParam;
+  const auto& stream = test_stream<D>();
+  const shape sizes{203};
+  values a = random_values(sizes), b = random_values(sizes), rest, floored;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    a[k] = double{bf16(static_cast<f32>(a[k] * (k % 40 == 3 ? 0x1p60 : 1)))};
+    b[k] = double{bf16(static_cast<f32>(k % 50 == 9 ? 0x1p-130 : k % 60 == 11 ? 0 : b[k]))};
+    if (k % 70 == 20) b[k] = std::numeric_limits<double>::infinity();
+    rest.push_back(std::fmod(a[k], b[k]));
+    floored.push_back(rest[k] != 0 && (rest[k] < 0) != (b[k] < 0) ? rest[k] + b[k] : rest[k]);
+  }
+  test_tensor<bf16, D> x(sizes, layout::contiguous, a), y(sizes, layout::contiguous, b);
+  const values got = values_of(fg::fmod(stream, x.in(), y.in())),
+               above = values_of(fg::remainder(stream, x.in(), y.in()));
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    const double nearest = double{bf16(static_cast<f32>(floored[k]))};
+    EXPECT_TRUE(std::isnan(rest[k]) ? std::isnan(got[k]) : got[k] == rest[k])
+        << a[k] << ' ' << b[k];
+    EXPECT_TRUE(std::isnan(nearest) ? std::isnan(above[k]) : above[k] == nearest)
+        << a[k] << ' ' << b[k] << ": " << above[k];
+  }
+}
+
 // As of Python's //: the rest of a division by infinity is the dividend itself.
 TYPED_TEST(arithmetic_rows, floor_of_infinities) {
   using D = TypeParam;

@@ -359,8 +359,33 @@ TYPED_TEST(attention_varlen_device, as_aten) {
     fg::flash_attention_forward(s, q.in(), k.in(), v.in(), begins, key_begins, 3, 5, out.view(),
                                 logs.view(), options);
   };
+  // Keys and values in pages of two: those of a sequence are pages 0 and 1, or 3 and 2.
+  const auto in_pages = [](const std::vector<double>& rows, i64 size) {
+    std::vector<double> r;
+    for (const i64 page : {0, 1, 3, 2, 4})
+      r.insert(r.end(), rows.begin() + page * 2 * size, rows.begin() + (page + 1) * 2 * size);
+    return r;
+  };
+  const i64 key_size = of_k[1] * of_k[2], value_size = of_v[1] * of_v[2];
+  test_tensor<f32, D> key_pages({5, 2, of_k[1], of_k[2]}, layout::contiguous,
+                                in_pages(k.values(), key_size)),
+      value_pages({5, 2, of_v[1], of_v[2]}, layout::contiguous, in_pages(v.values(), value_size));
+  test_tensor<i32, D> pages({2, 2}, layout::transposed, {0, 1, 3, 2}),
+      lengths({2}, layout::contiguous, {3, 4});
+  want = p;
+  want.keys = {3, 4};
+  const found of_pages = reference(want, q.values(), k.values(), v.values(), {0, 4}, {},
+                                   std::vector<double>(index(6 * p.heads * p.ev)));
+  const auto paged = fg::flash_attention_forward(
+      s, q.in(), key_pages.in(), value_pages.in(), starts.in(),
+      std::optional<fg::tensor_view<const i32, D>>(), 3, 5,
+      {.is_causal = true, .seqused_k = lengths.in(), .block_table = pages.in()});
+  expect_near(values_of(paged.out), of_pages.out, 2e-5);
+  expect_near(values_of(paged.softmax_logsumexp), of_pages.logs, 3e-5);
   EXPECT_RAISES(call(starts.in(), std::nullopt), invalid_argument, op);
   EXPECT_RAISES(call(std::nullopt, std::nullopt), shape_mismatch, op);
+  EXPECT_RAISES(call(std::nullopt, key_starts.in(), {.block_table = pages.in()}), invalid_argument,
+                op);
   EXPECT_RAISES(call(starts.in(), key_starts.in(), {.dropout_p = 0.5}), not_supported, op);
   EXPECT_TRUE(out.untouched() && logs.untouched());
 }

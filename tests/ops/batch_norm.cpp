@@ -169,6 +169,19 @@ TYPED_TEST(batch_norm_layouts, names) {
       fg::cudnn_batch_norm_backward(s, x.in(), x.in(), w.in(), std::nullopt, std::nullopt,
                                     without.mean, without.rstd, 1e-5, std::nullopt);
   expect_equal(values_of(*by_cudnn.input), values_of(*g.input));
+  const auto by_index = fg::batch_norm_impl_index_backward(
+      s, 1, x.in(), x.in(), w.in(), std::nullopt, std::nullopt, without.mean, without.rstd, true,
+      1e-5, {true, false, true}, std::nullopt);
+  expect_equal(values_of(*by_index.input), values_of(*g.input));
+  EXPECT_FALSE(by_index.weight);
+  EXPECT_RAISES((void)fg::batch_norm_impl_index_backward(
+                    s, 3, x.in(), x.in(), w.in(), std::nullopt, std::nullopt, without.mean,
+                    without.rstd, true, 1e-5, {true, true, true}, std::nullopt),
+                invalid_argument, "batch_norm_impl_index_backward");
+  const auto indexed = fg::batch_norm_impl_index(s, x.in(), w.in(), std::nullopt, std::nullopt,
+                                                 std::nullopt, true, 0.5, 1e-5);
+  expect_equal(values_of(std::get<0>(indexed)), values_of(std::get<0>(want)));
+  EXPECT_EQ(std::get<3>(indexed).numel(), 0);
   fg::copy_(s, stepped.view(), mean.in());
   fg::copy_(s, stepped_var.view(), var.in());
   const auto last = fg::cudnn_batch_norm(s, x.in(), w.in(), std::nullopt, stepped.view(),
@@ -214,6 +227,15 @@ TYPED_TEST(batch_norm_layouts, special_values) {
                            0.1, 1e-5)
                 .numel(),
             0);
+  // Of no elements no statistics are made, and none is read.
+  test_tensor<f32, TypeParam> flat({0});
+  EXPECT_EQ(fg::batch_norm(s, flat.in(), std::nullopt, std::nullopt, flat.in(), flat.in(), true,
+                           0.1, 1e-5)
+                .shape_of(),
+            shape{0});
+  const auto r = fg::native_batch_norm_backward(s, x.in(), x.in(), std::nullopt, mean.in(),
+                                                var.in(), flat.in(), flat.in(), false, 1e-5);
+  EXPECT_TRUE(r.input.has_value());
 }
 
 TYPED_TEST(batch_norm_layouts, bad_input) {

@@ -110,6 +110,28 @@ TEST(conv_transpose, refuses_bad_arguments) {
   EXPECT_RAISES((void)fg::conv_transpose2d(s, x.in(), w.in()), shape_mismatch, "conv_transpose2d");
   EXPECT_TRUE(out.untouched());
 }
+
+TEST(conv_transpose, refuses_sizes_beyond_2_63) {
+  const auto& s = test_stream<host>();
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  test_tensor<f32> x({1, 0, 3}), w({0, 2, 2}), many({0, 8, 2}), y({1, 1, 3}), v({1, 1, 2});
+  const char* op = "conv_transpose1d";
+  EXPECT_RAISES((void)fg::conv_transpose1d(s, x.in(), w.in(), std::nullopt, {1}, {0}, {0}, most),
+                invalid_argument, op);
+  EXPECT_RAISES((void)fg::conv_transpose1d(s, x.in(), many.in(), std::nullopt, {1}, {0}, {0},
+                                           (i64{1} << 61) + 1),
+                invalid_argument, op);
+  const auto said = [&](i64 stride, i64 padding, i64 dilation) {
+    const auto e = error_of([&] {
+      (void)fg::conv_transpose1d(s, y.in(), v.in(), std::nullopt, {stride}, {padding}, {0}, 1,
+                                 {dilation});
+    });
+    return std::string(e.got());
+  };
+  EXPECT_NE(said(most, 0, 1).find("stride 9223372036854775807"), std::string::npos);
+  EXPECT_NE(said(1, 0, most).find("dilation 9223372036854775807"), std::string::npos);
+  EXPECT_EQ(said(1, most, 1), "9223372036854775807");
+}
 #endif
 
 }  // namespace

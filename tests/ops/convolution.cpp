@@ -133,6 +133,26 @@ TYPED_TEST(convolution, one_dimension) {
     check<f64, D>(c);
   }
 }
+#if FLAGGEMS_TEST_HOST  // about the host
+// Windows that lie next to each other: a product for each of their elements.
+TEST(convolution_host, shifted_images) {
+  at_every_level<host>([] {
+    const conv_case line{1, 2, 32, 16, 1, {40, 1, 1}, {3, 1, 1}, {1, 1, 1}, {1, 0, 0}, {1, 1, 1}};
+    const conv_case image{2, 2, 32, 48, 2, {9, 11, 1}, {3, 2, 1}, {1, 1, 1}, {2, 1, 0}, {2, 1, 1}};
+    for (const conv_case& c : {line, image}) {
+      for (const layout in : input_layouts) check<f32, host>(c, in);
+      for (const layout to : output_layouts) check<f32, host>(c, layout::contiguous, to);
+      check<f64, host>(c);
+    }
+  });
+  // More places than are taken at a time, no bias, and lines of one window.
+  check<f32, host>(
+      {2, 1, 16, 16, 1, {45, 50, 1}, {3, 3, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, true, false});
+  check<f32, host>({2, 1, 16, 16, 1, {9, 4, 1}, {3, 1, 1}, {1, 1, 1}, {1, 0, 0}, {1, 1, 1}});
+  check<f32, host>({3, 1, 16, 16, 1, {4, 5, 6}, {2, 3, 2}, {1, 1, 1}, {1, 1, 0}, {1, 1, 2}});
+}
+#endif
+
 TYPED_TEST(convolution, two_and_three_dimensions) {
   using D = TypeParam;
   check<f32, D>({2, 2, 3, 4, 1, {5, 6, 1}, {3, 2, 1}, {1, 2, 1}, {1, 0, 0}, {1, 1, 1}});
@@ -141,6 +161,19 @@ TYPED_TEST(convolution, two_and_three_dimensions) {
   check<f32, D>({2, 2, 3, 4, 1, {5, 6, 1}, {3, 2, 1}, {1, 2, 1}, {1, 0, 0}, {1, 1, 1}},
                 layout::contiguous, layout::transposed);
   check<f32, D>({3, 2, 2, 4, 2, {4, 3, 5}, {2, 1, 3}, {1, 2, 1}, {1, 0, 1}, {1, 1, 2}});
+}
+/// Windows that overlap in memory along the last dimension or not, lines whose pitch is no multiple
+/// of the stride, filters of one element, and more filters than places.
+TYPED_TEST(convolution, ways_to_read_windows) {
+  using D = TypeParam;
+  check<f32, D>({2, 2, 3, 8, 1, {6, 9, 1}, {3, 4, 1}, {2, 2, 1}, {1, 1, 0}, {1, 1, 1}});
+  check<f32, D>({2, 2, 3, 8, 1, {6, 9, 1}, {3, 4, 1}, {1, 3, 1}, {1, 2, 0}, {1, 2, 1}});
+  check<f32, D>({2, 1, 3, 40, 1, {4, 4, 1}, {3, 3, 1}, {1, 2, 1}, {0, 1, 0}, {1, 1, 1}});
+  check<f32, D>({2, 2, 4, 8, 2, {4, 5, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}});
+  check<f32, D>({2, 2, 4, 8, 1, {4, 5, 1}, {1, 1, 1}, {2, 2, 1}, {0, 1, 0}, {1, 1, 1}});
+  check<f32, D>({3, 1, 2, 40, 1, {3, 3, 4}, {2, 2, 2}, {1, 1, 2}, {0, 1, 1}, {2, 1, 2}});
+  check<f32, D>({3, 2, 2, 4, 1, {3, 4, 7}, {1, 1, 3}, {1, 1, 2}, {1, 0, 1}, {1, 1, 1}},
+                layout::negative, layout::strided);
 }
 TYPED_TEST(convolution, depthwise_by_its_own_name) {
   using D = TypeParam;
@@ -157,7 +190,33 @@ TYPED_TEST(convolution, depthwise_by_its_own_name) {
       want);
   EXPECT_RAISES(fg::conv_depthwise2d(s, x.in(), w.in(), {3, 3}, std::nullopt, {1}, {0}, {1}),
                 shape_mismatch, "conv_depthwise2d");
+  test_tensor<f32, D> square({2, 1, 2, 2}), image({2, 3, 3});
+  EXPECT_EQ(
+      fg::conv_depthwise2d(s, image.in(), square.in(), {2}, std::nullopt, {1}, {0}, {1}).shape_of(),
+      (shape{2, 2, 2}));
+  EXPECT_RAISES(
+      fg::conv_depthwise2d(s, image.in(), square.in(), {2, 2, 2}, std::nullopt, {1}, {0}, {1}),
+      invalid_argument, "conv_depthwise2d");
 }
+TYPED_TEST(convolution, of_the_weights_dimensions) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<f32, D> x({2, 4, 9}, layout::contiguous, random_integers({2, 4, 9}, -4, 4)),
+      w({4, 2, 3}, layout::contiguous, random_integers({4, 2, 3}, -4, 4)),
+      b({4}, layout::contiguous, {1, 2, 3, 4}), out({2, 4, 5}, layout::strided), flat({4, 2});
+  expect_equal(
+      values_of(
+          fg::convolution_mode(s, x.in(), w.in(), b.in(), {1}, fg::conv_padding::same, {2}, 2)),
+      values_of(fg::conv1d(s, x.in(), w.in(), b.in(), {1}, fg::conv_padding::same, {2}, 2)));
+  fg::cudnn_convolution(s, x.in(), w.in(), out.view(), {1}, {2}, {1}, 2);
+  expect_equal(out.read(),
+               values_of(fg::conv1d(s, x.in(), w.in(), std::nullopt, {2}, {1}, {1}, 2)));
+  EXPECT_TRUE(out.gaps_untouched());
+  expect_equal(values_of(fg::cudnn_convolution(s, x.in(), w.in(), {1}, {2}, {1}, 2)), out.read());
+  EXPECT_RAISES((void)fg::cudnn_convolution(s, x.in(), flat.in(), {1}, {2}, {1}, 2), shape_mismatch,
+                "cudnn_convolution");
+}
+
 TYPED_TEST(convolution, without_a_batch_and_empty) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
@@ -206,6 +265,9 @@ TEST(conv, refuses_bad_arguments) {
   EXPECT_RAISES(fg::conv1d(s, x.in(), w.in(), few.in(), out.view(), {1}, {0}, {1}, 2),
                 shape_mismatch, "conv1d");
   EXPECT_RAISES(spelled("full", std::type_identity<fg::conv_padding>{}), invalid_argument, "conv");
+  const i64 most[] = {std::numeric_limits<i64>::max()};
+  EXPECT_EQ(error_of([&] { run(list(one), list(zero), list(most), i64{2}); }).got(),
+            "3 elements with dilation 9223372036854775807");
   EXPECT_TRUE(out.untouched());
 }
 #endif

@@ -83,6 +83,46 @@ TYPED_TEST(copy_devices, permuted) {
   check_permuted<bf16, D>({2, 5, 3, 64}, {0, 2, 1, 3});
 }
 
+/// How often the kernel of a few rows in turns has been launched.
+int interleaved = 0;
+
+/// Matrices of a few rows transposed, of lines that begin at vectors and elsewhere.
+template <class T, class D>
+void check_few_rows() {
+  const auto width = static_cast<i64>(16 / sizeof(T));
+  for (const i64 rows : {2, 3, 4, 5}) {
+    for (const i64 n : {i64{1}, width - 1, width, width + 1, 2 * width, 5 * width + 2})
+      if (n > 0) check_permuted<T, D>({rows, n}, {1, 0});
+    check_permuted<T, D>({rows + 1, 3 * width + 1}, {1, 0}, 1);
+    check_permuted<T, D>({3, rows, 4 * width}, {0, 2, 1});
+    check_permuted<T, D>({2, rows, 3, 2 * width}, {0, 2, 3, 1});
+    check_permuted<T, D>({3, rows, 4 * width + 1}, {0, 2, 1});
+    const shape sizes{2, rows, 4 * width};
+    test_tensor<T, D> x(sizes, layout::contiguous, random_integers(sizes, 0, 100)),
+        out({2, 4 * width, rows});
+    fg::copy_(test_stream<D>(), out.view(), x.in().flip({0, 1}).transpose(1, 2));
+    std::vector<double> want;
+    for (i64 b = 1; b >= 0; --b)
+      for (i64 i = 0; i < 4 * width; ++i)
+        for (i64 k = rows - 1; k >= 0; --k)
+          want.push_back(x.values()[static_cast<std::size_t>((b * rows + k) * 4 * width + i)]);
+    expect_equal(out.read(), want);
+  }
+}
+TYPED_TEST(copy_devices, few_rows) {
+  using D = TypeParam;
+  interleaved = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    interleaved += e.kernel.find("interleave_rows") != e.kernel.npos;
+  });
+  check_few_rows<uint8_t, D>();
+  check_few_rows<bf16, D>();
+  check_few_rows<f32, D>();
+  check_few_rows<f64, D>();
+  fg::set_launch_hook(before);
+  EXPECT_EQ(interleaved > 50, fg::has_simt<D>) << interleaved;
+}
+
 /// From every type of a list to T.
 template <class T, class... From>
 void check_conversions() {

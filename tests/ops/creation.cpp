@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace flaggems_test {
 namespace {
@@ -117,6 +119,8 @@ TYPED_TEST(creation_devices, arange_of_integers_from_floats) {
   expect(fg::arange<i64>(stream, 0.0, 6.0, 1.5), {0, 1, 2, 3});
   expect(fg::arange<int32_t>(stream, 0.0, 6.0, 1.5), {0, 1, 2, 3});
   expect(fg::arange<int32_t>(stream, -1.5, 1.5), {-1, 0, 1});
+  expect(fg::arange<i64>(stream, 1.7, 4.2, 0.5), {1, 1, 1, 1, 1});
+  expect(fg::arange<int32_t>(stream, 5.5, 3.2, -0.7), {5, 5, 5, 5});
   test_tensor<int32_t, D> out({3});
   fg::arange(stream, 0.0, 2.5, 1, out.view());
   expect_equal(out.read(), {0, 1, 2});
@@ -315,7 +319,6 @@ TEST(creation, arange_of_integers_from_floats_raises) {
     EXPECT_RAISES(fg::arange(stream, 0, bad, 1, out.view()), invalid_argument, "arange");
     EXPECT_RAISES(fg::arange(stream, 0, 5, bad, out.view()), invalid_argument, "arange");
   }
-  EXPECT_RAISES(fg::arange(stream, 0, 5, 0.5, out.view()), invalid_argument, "arange");
   EXPECT_RAISES(fg::arange(stream, 0, 5, -1.0, out.view()), invalid_argument, "arange");
   EXPECT_RAISES(fg::arange(stream, 5.0, 0.0, 1, out.view()), invalid_argument, "arange");
   EXPECT_RAISES(fg::arange(stream, 0.0, 6.0, 1, out.view()), shape_mismatch, "arange");
@@ -351,6 +354,39 @@ TEST(creation, errors) {
   EXPECT_RAISES(fg::full<fg::u8>(stream, {2}, -1.0), invalid_argument, "full");
   EXPECT_TRUE(out.untouched());
   EXPECT_TRUE(integers.untouched());
+}
+
+TEST(creation, orders_and_tokens) {
+  const auto& s = test_stream<host>();
+  const auto x = fg::empty_permuted<i64>(s, {2, 3, 4}, {1, 2, 0});
+  EXPECT_EQ(std::string(fg::to_string(fg::int_list(x.strides()))), "[1, 8, 2]");
+  EXPECT_EQ(fg::empty_permuted(s, {}, {}).rank(), 0);
+  EXPECT_EQ(fg::empty_permuted(s, {0, 3}, {-1, 0}).numel(), 0);
+  EXPECT_RAISES(static_cast<void>(fg::empty_permuted(s, {2, 3}, {0})), shape_mismatch,
+                "empty_permuted");
+  EXPECT_RAISES(static_cast<void>(fg::empty_permuted(s, {2, 3}, {0, 0})), invalid_argument,
+                "empty_permuted");
+  EXPECT_RAISES(static_cast<void>(fg::empty_permuted(s, {2, 3}, {0, 2})), out_of_range,
+                "empty_permuted");
+  EXPECT_EQ(values_of(fg::list_to_tensor(s, {4, -1})), (std::vector<double>{4, -1}));
+  EXPECT_EQ(fg::list_to_tensor(s, {}).numel(), 0);
+  EXPECT_EQ(fg::make_dep_token<i64>(s).rank(), 0);
+  test_tensor<f32> token({2}, layout::strided, {1, 2});
+  const auto passed = [&](auto size, std::optional<i64> low, std::optional<i64> high) {
+    return values_of(fg::functional_sym_constrain_range(s, size, low, high, token.in()));
+  };
+  const auto of_size = [&](auto size, std::optional<i64> low, std::optional<i64> high) {
+    return values_of(fg::functional_sym_constrain_range_for_size(s, size, low, high, token.in()));
+  };
+  EXPECT_EQ(passed(-5, {}, 3), token.values());
+  EXPECT_EQ(of_size(3, 3, 3), token.values());
+  constexpr const char* op = "functional_sym_constrain_range";
+  EXPECT_RAISES(static_cast<void>(passed(5, 6, {})), invalid_argument, op);
+  EXPECT_RAISES(static_cast<void>(passed(5, 1, 4)), invalid_argument, op);
+  EXPECT_RAISES(static_cast<void>(passed(5, 6, 4)), invalid_argument, op);
+  constexpr const char* sized = "functional_sym_constrain_range_for_size";
+  EXPECT_RAISES(static_cast<void>(of_size(-1, {}, {})), invalid_argument, sized);
+  EXPECT_RAISES(static_cast<void>(of_size(1, {}, 2)), invalid_argument, sized);
 }
 
 #endif

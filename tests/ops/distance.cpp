@@ -100,6 +100,34 @@ TYPED_TEST(distances, gradients) {
                 shape_mismatch, "cdist_backward");
 }
 
+/// The same as that of all rows, whose pairs come twice.
+TYPED_TEST(distances, gradients_of_pairs) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  for (const i64 n : {1, 2, 5}) {
+    const i64 count = n * (n - 1) / 2;
+    test_tensor<T, D> x({n, 3}, layout::transposed, random_values({n, 3})),
+        g({count}, layout::negative, random_values({count})), out({n, 3}, layout::strided);
+    std::vector<double> both(static_cast<std::size_t>(n * n));
+    for (i64 i = 0, k = 0; i < n; ++i)
+      for (i64 j = i + 1; j < n; ++j, ++k)
+        both[static_cast<std::size_t>(i * n + j)] = both[static_cast<std::size_t>(j * n + i)] =
+            g.values()[static_cast<std::size_t>(k)];
+    test_tensor<T, D> all({n, n}, layout::contiguous, both);
+    for (const double p : {0.0, 1.0, 1.5, 2.0, infinity}) {
+      fg::pdist_backward(s, g.in(), x.in(), p, fg::pdist(s, x.in(), p), out.view());
+      const auto want =
+          fg::cdist_backward(s, all.in(), x.in(), x.in(), p, fg::cdist(s, x.in(), x.in(), p));
+      expect_close<T>(out.read(), values_of(want), tolerance_of<T>(10));
+      EXPECT_TRUE(out.gaps_untouched());
+    }
+  }
+  test_tensor<T, D> x({3, 2}), few({2});
+  EXPECT_RAISES((void)fg::pdist_backward(s, few.in(), x.in(), 2, few.in()), shape_mismatch,
+                "pdist_backward");
+}
+
 TYPED_TEST(distances, of_pairs) {
   using D = typename TypeParam::device;
   using T = typename TypeParam::type;
@@ -142,8 +170,31 @@ TYPED_TEST(distances, matrix_norms) {
     fg::linalg_matrix_norm(s, x.in().transpose(0, 1), kept.view(), ord, {1, 0}, true);
     expect_equal(kept.read(), {want});
   }
-  EXPECT_RAISES(fg::linalg_matrix_norm(s, x.in(), out.view(), 2), not_supported,
+  EXPECT_RAISES(fg::linalg_matrix_norm(s, x.in(), out.view(), 3), invalid_argument,
                 "linalg_matrix_norm");
+  using fg::matrix_norm_order;
+  fg::linalg_matrix_norm(s, x.in(), out.view(), matrix_norm_order::fro);
+  expect_close<T>(out.read(), {std::sqrt(91.0)}, tolerance_of<T>(6));
+  // The singular values of x: the squares' sum is 91, the product's square the sum of the squares
+  // of the determinants of two columns, 3, 3 and -6 (54).
+  const double root = std::sqrt(91.0 * 91.0 - 4 * 54.0);
+  const double greatest = std::sqrt((91 + root) / 2), least = std::sqrt((91 - root) / 2);
+  const auto expect_norms = [&](auto ord, double want) {
+    if constexpr (std::is_same_v<T, fg::f64> || std::is_same_v<T, fg::f32>) {
+      fg::linalg_matrix_norm(s, x.in(), out.view(), ord);
+      expect_close<T>(out.read(), {want}, tolerance_of<T>(6));
+      fg::linalg_matrix_norm(s, x.in().transpose(0, 1), kept.view(), ord, {1, 0}, true);
+      expect_close<T>(kept.read(), {want}, tolerance_of<T>(6));
+      const auto made = fg::linalg_matrix_norm(s, x.in().unsqueeze(1), ord, {0, 2}, true);
+      EXPECT_EQ(made.shape_of(), shape({1, 1, 1}));
+    } else {
+      EXPECT_RAISES(fg::linalg_matrix_norm(s, x.in(), out.view(), ord), not_supported,
+                    "linalg_matrix_norm");
+    }
+  };
+  expect_norms(2, greatest);
+  expect_norms(-2, least);
+  expect_norms(matrix_norm_order::nuc, greatest + least);
   EXPECT_RAISES(fg::linalg_matrix_norm(s, x.in(), out.view(), 1, {0, -2}), invalid_argument,
                 "linalg_matrix_norm");
 }

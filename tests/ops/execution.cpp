@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The execution model chooses kernels, not where memory is: a GPU whose memory the host shares runs
-// the kernels of GPUs.
+// the kernels of GPUs, as does one whose warps have one lane.
 #include <flaggems/device/execution.hpp>
+#include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/reduce.hpp>
+#include <flaggems/ops/scan.hpp>
 #include <flaggems/ops/softmax.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/topk.hpp>
@@ -15,6 +17,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 namespace flaggems_test {
 namespace {
@@ -65,6 +68,32 @@ TEST(execution, chooses_kernels_where_memory_is_shared) {
   for (const char* kernel : {"pointwise_vectors", "sort_short", "topk_groups"})
     EXPECT_NE(launched.find(kernel), std::string::npos) << kernel << " in\n" << launched;
   EXPECT_EQ(launched.find("pointwise_flat"), std::string::npos) << launched;
+}
+
+/// Results of kernels that shuffle, one behind the other.
+template <class D>
+std::vector<f32> shuffled_results() {
+  const fg::stream<D> s;
+  std::vector<f32> numbers(3 * 50), all;
+  for (std::size_t k = 0; k < numbers.size(); ++k) numbers[k] = f32((k * 37) % 101) / 20;
+  const auto x = fg::from_values<f32>(s, numbers, {3, 50});
+  const auto take = [&](const auto& result) {
+    const auto h = fg::to_host(s, result);
+    all.insert(all.end(), h.data(), h.data() + h.numel());
+  };
+  take(fg::softmax(s, x, 1));
+  take(fg::sum(s, x));
+  take(fg::cumsum(s, x, 1));
+  take(fg::sort(s, x, 1).values);
+  take(fg::topk(s, x, 3, 1).values);
+  take(fg::mm(s, x, x.view().t()));
+  return all;
+}
+TEST(execution, threads_that_exchange_values_through_memory_alone_compute_the_same) {
+  static_assert(fg::execution_model<fg::simt1> == fg::execution::simt);
+  const std::vector<f32> expected = shuffled_results<host>(), got = shuffled_results<fg::simt1>();
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t k = 0; k < got.size(); ++k) EXPECT_NEAR(got[k], expected[k], 1e-3) << k;
 }
 
 }  // namespace

@@ -105,6 +105,11 @@ TYPED_TEST(folds, unfolded) {
   test_tensor<bf16, D> g({3, 2}, layout::contiguous, {1, 2, 4, 8, 16, 32}), none({0, 2, 2});
   expect_equal(values_of(fg::unfold_backward(s, g.in(), {4}, -1, 2, 1)), {1, 6, 24, 32});
   EXPECT_EQ(fg::unfold_backward(s, none.in(), {0, 3}, 1, 2, 1).shape_of(), (shape{0, 3}));
+  test_tensor<f32, D> one({1}, layout::contiguous, {5}), number(shape{});
+  for (const i64 dim : {0, -1}) {
+    fg::unfold_backward(s, one.in(), number.view(), {}, dim, 1, 3);
+    expect_equal(number.read(), {5});
+  }
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host
@@ -122,7 +127,17 @@ TEST(fold, refuses_bad_arguments) {
   EXPECT_RAISES(fg::unfold_backward(s, flat.in(), {5}, 0, 4, 0), invalid_argument,
                 "unfold_backward");
   EXPECT_RAISES(fg::unfold_backward(s, flat.in(), {5}, 1, 4, 1), out_of_range, "unfold_backward");
+  EXPECT_RAISES(fg::unfold_backward(s, flat.in().select(0, 0), {}, 1, 1, 1), out_of_range,
+                "unfold_backward");
   EXPECT_RAISES(fg::unfold_backward(s, flat.in(), {8}, 0, 4, 1), shape_mismatch, "unfold_backward");
+  const auto said = [&](i64 dilation, i64 padding) {
+    const auto e = error_of([&] { (void)fg::im2col(s, x.in(), {2}, {dilation}, {padding}, {1}); });
+    return std::string(e.got());
+  };
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  EXPECT_EQ(said(most, 0), "2 elements with dilation 9223372036854775807");
+  EXPECT_EQ(said(1, most), "4 elements with padding 9223372036854775807");
+  EXPECT_NE(said(1, i64{1} << 40).find("2199023255555 times 2199023255555"), std::string::npos);
   EXPECT_TRUE(out.untouched());
 }
 #endif

@@ -12,12 +12,12 @@ using devices = elementwise_devices<chip32, simt64>;
 TYPED_TEST_SUITE(gathers, devices);
 
 template <class D, class T, class J>
-void check_gather(int dim, layout in, layout of_index, layout to) {
+void check_gather(int dim, layout in, layout of_index, layout to, i64 columns = 17) {
   SCOPED_TRACE(std::string(to_string(in)) + ", index " + to_string(of_index) + ", to " +
                to_string(to) + ", dim " + std::to_string(dim));
   const shape sizes{3, 5, 19};
-  shape picked{2, 4, 17};
-  picked[dim] = 23;
+  shape picked{2, 4, columns};
+  picked[dim] = columns + 6;
   test_tensor<T, D> x(sizes, in, random_integers(sizes, 0, 100)), out(picked, to);
   test_tensor<J, D> index(picked, of_index, random_integers(picked, 0, sizes[dim] - 1));
   fg::gather(test_stream<D>(), x.in(), dim - 3, index.in(), out.view());
@@ -41,6 +41,12 @@ TYPED_TEST(gathers, layouts) {
         check_gather<D, f32, i64>(dim, layout::contiguous, layout::contiguous, to);
     }
     check_gather<D, bf16, fg::i32>(1, layout::strided, layout::offset, layout::negative);
+    for (const int dim : {0, 1, 2}) {  // whole vectors of indices
+      check_gather<D, f32, i64>(dim, layout::negative, layout::contiguous, layout::contiguous, 18);
+      check_gather<D, bf16, fg::i32>(dim, layout::contiguous, layout::contiguous,
+                                     layout::contiguous, 10);
+    }
+    check_gather<D, f64, i64>(1, layout::strided, layout::contiguous, layout::contiguous, 2);
   });
 }
 
@@ -139,12 +145,39 @@ TEST(gather, bad_indices_on_a_chip_give_zeros) {
   test_tensor<f32, chip32> x({3}, layout::contiguous, {7, 8, 9});
   test_tensor<i64, chip32> index({4}, layout::contiguous, {-4, 1, 3, -1});
   expect_equal(values_of(fg::gather(s, x.in(), 0, index.in())), {0, 8, 0, 0});
+  expect_equal(values_of(fg::gather(s, x.in(), 0, index.in().narrow(0, 0, 3))), {0, 8, 0});
   expect_equal(values_of(fg::take(s, x.in(), index.in())), {0, 8, 0, 9});
   expect_equal(values_of(fg::index(s, x.in(), std::tuple(index.in()))), {0, 8, 0, 9});
 }
 #endif
 
 #if FLAGGEMS_TEST_HOST  // about the host
+// Many indices are checked by vectors: the first, the last, one in between, below and above.
+template <class J>
+void check_wrong_among_many() {
+  const auto& s = test_stream<host>();
+  const shape sizes{3, 331};
+  const i64 n = sizes.numel();
+  at_every_level<host>([&] {
+    for (const i64 at : {i64{0}, i64{500}, n - 1})
+      for (const double wrong : {-1.0, 331.0, 2147483647.0}) {
+        auto places = random_integers(sizes, 0, 330);
+        test_tensor<J> good(sizes, layout::contiguous, places);
+        places[static_cast<std::size_t>(at)] = wrong;
+        test_tensor<J> bad(sizes, layout::contiguous, places);
+        test_tensor<f32> x(sizes), out(sizes);
+        EXPECT_RAISES(fg::gather(s, x.in(), 1, bad.in(), out.view()), out_of_range, "gather");
+        EXPECT_TRUE(out.untouched());
+        fg::gather(s, x.in(), 1, good.in(), out.view());
+        EXPECT_EQ(out.read()[0], x.values()[static_cast<std::size_t>(good.values()[0])]);
+      }
+  });
+}
+TEST(gather, finds_a_wrong_index_among_many) {
+  check_wrong_among_many<i64>();
+  check_wrong_among_many<fg::i32>();
+}
+
 TEST(gather, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
   test_tensor<f32> x({3, 4}), out({2, 4});

@@ -185,6 +185,9 @@ TEST(warp_groups, results_of_any_strides) {
   check<joint_cluster, bf16, f32>(
       problem<bf16, f32>{1, 70, 46, 64, major::along, major::across, 46, 1, 1, 3});
   check<turns, f16, f32>(problem<f16, f32>{1, 70, 45, 64, major::along, major::across, 91, 2});
+  // Slabs of results, which no box takes, are not fenced before the next tile's products.
+  check<joint>(problem<bf16, bf16>{2, 70, 45, 64, major::along, major::along, 96, 2}, 1);
+  check<turns>(problem<bf16, bf16>{4, 70, 45, 64, major::along, major::along, 45, 1, 1, 2}, 1);
 }
 TEST(warp_groups, in_place) {
   check<turns>(problem<bf16, bf16>{1, 130, 200, 64, major::along, major::across, 0, 1, 1, -1});
@@ -368,6 +371,53 @@ TEST(warp_groups, mistakes_are_noticed) {
   EXPECT_TRUE((is_noticed<fault::no_fence, turns>()));
   EXPECT_TRUE((is_noticed<fault::no_warp_barrier, turns>()));
   EXPECT_TRUE((is_noticed<fault::early_slab, turns>()));
+}
+
+enum class fenced { all, all_that_products_read, not_the_last };
+
+/// One warp group writes operands, and behind them what is no operand; the other multiplies them.
+template <fenced What>
+struct product_of_writes {
+  static constexpr int max_threads = 256, min_blocks = 1, scratch = 3 * 64 * 128;
+  template <class Block>
+  static void run(Block& block) {
+    constexpr major along = major::along;
+    const fk::warp_group_unit<typename Block::machine_type> unit(block.machine());
+    const u32 base = unit.address(block.template scratch<fg::u64>(scratch / 8));
+    const u32 thread = static_cast<u32>(block.thread());
+    if (thread >= 128) {
+      const auto write = [&](u32 first, u32 end) {
+        for (u32 i = first + thread - 128; i < end; i += 128) unit.write(base + 16 * i, {});
+      };
+      write(0, 1024 - 128);
+      if (What == fenced::not_the_last) unit.fence_writes();
+      write(1024 - 128, 1024);
+      if (What == fenced::all_that_products_read) unit.fence_writes();
+      write(1024, 1536);
+      if (What == fenced::all) unit.fence_writes();
+    }
+    block.sync();
+    if (thread >= 128) return;
+    f32 sums[32];
+    unit.begin();
+    for (u32 q = 0; q < 4; ++q)
+      unit.template multiply<bf16, along, along>(
+          sums, fk::matrix_descriptor<along>(base + 32 * q),
+          fk::matrix_descriptor<along>(base + 64 * 128 + 32 * q), q > 0 ? 1 : 0);
+    unit.commit();
+    unit.template await<0>();
+  }
+};
+template <fenced What>
+void multiply_writes() {
+  using kernel = product_of_writes<What>;
+  fk::run_emulated_clusters<32, kernel>("writes", 1, 1, kernel::max_threads, kernel::scratch);
+}
+TEST(warp_groups, products_of_what_is_fenced) {
+  multiply_writes<fenced::all>();
+  multiply_writes<fenced::all_that_products_read>();
+  const fg::error missing = error_of([] { multiply_writes<fenced::not_the_last>(); });
+  EXPECT_EQ(missing.expected(), "a fence between a write and products") << missing.what();
 }
 
 }  // namespace

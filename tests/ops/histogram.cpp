@@ -47,6 +47,9 @@ TYPED_TEST(histograms, of_intervals) {
   expect_equal(values_of(fg::histc(s, x.in(), 4)), {1, 1, 0, 2});
   expect_equal(values_of(fg::histc(s, same.in(), 4)), {0, 0, 2, 0});
   expect_equal(values_of(fg::histc(s, none.in(), 2)), {0, 0});
+  // max - min is no f32.
+  test_tensor<f32, D> far({3}, layout::contiguous, {-3e38, 3e38, 0});
+  expect_equal(values_of(fg::histc(s, far.in(), 4)), {1, 0, 1, 1});
   // A 16-bit sum of ones would end at 256.
   test_tensor<fg::bf16, D> many({1000});
   expect_equal(values_of(fg::histc(s, many.in(), 1, -1, 1)), {1000});
@@ -60,11 +63,17 @@ TEST(histograms_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::bincount(s, matrix.in()), invalid_argument, "bincount");
   EXPECT_RAISES(fg::bincount(s, x.in(), ones.in()), shape_mismatch, "bincount");
   EXPECT_RAISES(fg::bincount(s, ones.in(), std::nullopt, -1), invalid_argument, "bincount");
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  const auto huge = fg::from_values<i64>(s, {0, most});
+  EXPECT_RAISES(fg::bincount(s, huge), invalid_argument, "bincount");
+  EXPECT_RAISES(fg::bincount(s, fg::from_values<fg::u64>(s, {~fg::u64(0)})), invalid_argument,
+                "bincount");
   test_tensor<f32> y({2}, layout::contiguous, {1, std::nan("")}), out({3});
   EXPECT_RAISES(fg::histc(s, y.in(), out.view(), 2), shape_mismatch, "histc");
   EXPECT_RAISES(fg::histc(s, y.in(), out.view(), 3), invalid_argument, "histc");
   EXPECT_RAISES(fg::histc(s, y.in(), out.view(), 3, 2, 1), invalid_argument, "histc");
   EXPECT_RAISES(fg::histc(s, y.in(), 0), invalid_argument, "histc");
+  EXPECT_RAISES(fg::histc(s, y.in(), 4, -1e300, 1e300), invalid_argument, "histc");
   EXPECT_TRUE(out.untouched());
 }
 #endif

@@ -125,6 +125,32 @@ TYPED_TEST(interpolated, all) {
                 FLAGGEMS_BOTH_WAYS(upsample_bicubic2d, 2.0));
 }
 
+// Rows of several parts, more taps than a part holds, and channels that are neighbours.
+TYPED_TEST(interpolated, long_rows_many_taps_and_channels) {
+  using D = TypeParam;
+  const layout c = layout::contiguous, t = layout::transposed;
+  at_every_level<D>([&] {
+    check<f32, D>(kind::line, {1, 1, 2, 30}, {3, 150}, false, {0, 0}, c, c,
+                  FLAGGEMS_BOTH_WAYS(upsample_bilinear2d));
+    check<bf16, D>(kind::cubic, {1, 2, 4, 11}, {6, 20}, true, {0, 0}, c, layout::strided,
+                   FLAGGEMS_BOTH_WAYS(upsample_bicubic2d));
+    for (const layout how : {c, t})
+      for (const bool wide : {false, true}) {
+        const i64 channels = how == t ? 19 : 1;
+        check<f32, D>(kind::smooth_line, {1, channels, wide ? 3 : 22, wide ? 22 : 3},
+                      {2, wide ? 3 : 2}, false, {0, 0}, how, how,
+                      FLAGGEMS_BOTH_WAYS(upsample_bilinear2d_aa));
+      }
+    check<f32, D>(kind::line, {1, 19, 3, 4}, {5, 6}, false, {0, 0}, t, t,
+                  FLAGGEMS_BOTH_WAYS(upsample_bilinear2d));
+    check<bf16, D>(kind::line, {1, 37, 2, 2, 3}, {4, 2, 2}, false, {0, 0, 0}, t, t,
+                   FLAGGEMS_BOTH_WAYS(upsample_trilinear3d));
+    for (const i64 deep : {5, 14})
+      check<f32, D>(kind::line, {2, 1, 2, 2, 3}, {deep, 3, 2}, false, {0, 0, 0}, c, c,
+                    FLAGGEMS_BOTH_WAYS(upsample_trilinear3d));
+  });
+}
+
 TYPED_TEST(interpolated, special_values) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
@@ -134,6 +160,17 @@ TYPED_TEST(interpolated, special_values) {
   EXPECT_EQ(fg::upsample_linear1d(s, none.in(), {5}, false).shape_of(), (shape{0, 2, 5}));
   expect_equal(values_of(fg::upsample_linear1d(s, one.in(), {2}, true)), {infinity, infinity});
   EXPECT_EQ(values_of(fg::upsample_linear1d(s, x.in(), {3}, true))[1], infinity);
+  // Places that are no i64 are at the end.
+  test_tensor<f32, D> image({1, 1, 2, 2}, layout::contiguous, {1, 2, 3, 4});
+  for (const double scale : {1e-30, 1e-300}) {
+    expect_equal(values_of(fg::upsample_bicubic2d(s, image.in(), {1, 2}, false, scale, scale)),
+                 {4, 4});
+    expect_equal(values_of(fg::upsample_bilinear2d(s, image.in(), {1, 2}, false, scale, scale)),
+                 {4, 4});
+  }
+  for (const double y :
+       values_of(fg::upsample_bilinear2d_aa(s, image.in(), {1, 1}, false, 1e-30, 1e-30)))
+    EXPECT_EQ(y, 2.5);
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

@@ -115,6 +115,23 @@ TYPED_TEST(loss, all) {
   });
 }
 
+// As many elements as the blocks of a cluster share, where there are clusters; exact ones.
+TYPED_TEST(loss, of_thousands) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& stream = test_stream<D>();
+  const formula mse = [](double a, double b) { return (a - b) * (a - b); };
+  for (const i64 n : {4092, 4096, 8196, 32768}) {
+    SCOPED_TRACE(n);
+    test_tensor<T, D> x({n}, layout::contiguous, random_integers({n}, 0, 3)),
+        t({n}, layout::contiguous, random_integers({n}, 0, 3));
+    expect_equal(values_of(fg::mse_loss(stream, x.in(), t.in(), reduction::sum)),
+                 reduced(x.values(), t.values(), {}, mse, reduction::sum));
+    expect_close<T>(values_of(fg::mse_loss(stream, x.in(), t.in())),
+                    reduced(x.values(), t.values(), {}, mse, reduction::mean));
+  }
+}
+
 #if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 template <class T>

@@ -44,7 +44,7 @@ TEST(max_unpool, refuses_bad_arguments) {
   EXPECT_RAISES((void)fg::max_unpool2d(s, x.in(), few.in(), {4, 4}), shape_mismatch, op);
   EXPECT_RAISES((void)fg::max_unpool2d(s, x.in(), index.in(), {4}), invalid_argument, op);
   EXPECT_RAISES((void)fg::max_unpool2d(s, x.in(), index.in(), {0, 4}), invalid_argument, op);
-  EXPECT_RAISES((void)fg::max_unpool2d(s, x.in(), index.in(), {4, 4}), out_of_range, "scatter_");
+  EXPECT_RAISES((void)fg::max_unpool2d(s, x.in(), index.in(), {4, 4}), out_of_range, op);
   EXPECT_RAISES((void)fg::max_unpool3d(s, x.in(), index.in(), {1, 4, 4}, {0}, {0}),
                 invalid_argument, "max_unpool3d");
 }

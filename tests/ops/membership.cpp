@@ -65,6 +65,11 @@ TEST(membership_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::one_hot(s, less.in(), 3), out_of_range, "one_hot");
   EXPECT_RAISES(fg::one_hot(s, x.in(), -2), invalid_argument, "one_hot");
   EXPECT_RAISES(fg::one_hot(s, none.in()), invalid_argument, "one_hot");
+  EXPECT_RAISES(fg::one_hot(s, fg::from_values<i64>(s, {-5, -2})), out_of_range, "one_hot");
+  EXPECT_RAISES(fg::one_hot(s, fg::from_values<i64>(s, {0, std::numeric_limits<i64>::max()})),
+                invalid_argument, "one_hot");
+  test_tensor<i64> deep({1, 1, 1, 1, 1, 1, 1, 1}, layout::contiguous, {0});
+  EXPECT_RAISES(fg::one_hot(s, deep.in()), invalid_argument, "one_hot");
   EXPECT_TRUE(out.untouched());
 }
 #endif

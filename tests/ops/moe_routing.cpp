@@ -202,10 +202,20 @@ TEST(routing_of_tokens, refuses_bad_arguments) {
                 "topk_softplus_sqrt");
   EXPECT_RAISES((void)fg::moe_align_block_size(s, ids.in(), 0, 4), invalid_argument,
                 "moe_align_block_size");
-  EXPECT_RAISES((void)fg::moe_align_block_size(s, ids.in(), 4, 1), out_of_range, "gather");
+  EXPECT_RAISES((void)fg::moe_align_block_size(s, ids.in(), 4, 1), out_of_range,
+                "moe_align_block_size");
+  const auto huge = error_of(
+      [&] { (void)fg::moe_align_block_size(s, ids.in(), std::numeric_limits<i64>::max(), 3); });
+  EXPECT_EQ(huge.got(), "3 experts, with blocks of 9223372036854775807");
+  test_tensor<i32> token_ids({2}, layout::contiguous, {0, 1}),
+      table({2, 2}, layout::contiguous, {0, 1, 5, 6});
+  EXPECT_RAISES(gate(indices.view(), std::nullopt, token_ids.in(), table.in()), out_of_range,
+                "topk_softplus_sqrt");
+  EXPECT_RAISES(gate(indices.view(), std::nullopt, token_ids.in(), table.in().narrow(0, 0, 1)),
+                out_of_range, "topk_softplus_sqrt");
   EXPECT_RAISES(fg::moe_align_block_size_triton(s, ids.in(), 4, 4, sorted.view(), blocks.view(),
                                                 count.view()),
-                shape_mismatch, "moe_align_block_size");
+                shape_mismatch, "moe_align_block_size_triton");
   EXPECT_RAISES((void)fg::router_gemm(s, scores.in(), few.in()), invalid_argument, "router_gemm");
   EXPECT_TRUE(weights.untouched() && sorted.untouched());
 }

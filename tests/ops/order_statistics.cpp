@@ -97,6 +97,11 @@ TYPED_TEST(order_statistics, quantiles) {
   EXPECT_EQ(kept.shape_of(), (shape{1, 1}));
   expect_equal(values_of(kept), {1.5});
   expect_equal(values_of(fg::quantile(s, all.in(), 1)), {4});
+  // The line between infinities has no numbers, as in ATen.
+  const double infinity = std::numeric_limits<double>::infinity();
+  test_tensor<f32, D> far({3}, layout::contiguous, {1, 2, infinity});
+  expect_equal(values_of(fg::quantile(s, far.in(), 0.5)), {2});
+  expect_equal(values_of(fg::quantile(s, far.in(), 1)), {std::nan("")});
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host
@@ -118,6 +123,8 @@ TEST(order_statistics_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::quantile(s, x.in(), q.in()), invalid_argument, "quantile");
   EXPECT_RAISES(fg::quantile(s, x.in(), matrix.in()), invalid_argument, "quantile");
   EXPECT_RAISES(fg::quantile(s, none.in(), 0.5), invalid_argument, "quantile");
+  test_tensor<f32> deep({1, 1, 1, 1, 1, 1, 1, 2});
+  EXPECT_RAISES(fg::quantile(s, deep.in(), q.in(), 7, true), invalid_argument, "quantile");
   EXPECT_TRUE(values.untouched() && indices.untouched());
 }
 #endif

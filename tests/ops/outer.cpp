@@ -62,6 +62,33 @@ TYPED_TEST(vector_products, all) {
   expect_equal(values_of(fg::dot(s, none.in(), none.in())), {0});
 }
 
+// A factor that is the same along a row stands in a vector of any element size; rows end in a rest.
+template <class T, class D>
+void check_long_rows() {
+  const auto& s = test_stream<D>();
+  for (const i64 n : {3, 16, 133, 300}) {
+    const i64 m = n == 300 ? 61 : 7;  // more rows than a tile has
+    test_tensor<T, D> x({m}, layout::strided, random_integers({m}, 0, 3)),
+        y({n}, layout::contiguous, random_integers({n}, 0, 3)), out({m, n}, layout::offset);
+    const auto &a = x.values(), &b = y.values();
+    fg::outer(s, x.in(), y.in(), out.view());
+    expect_equal(out.read(), filled_by({m, n}, [&](const std::vector<i64>& i) {
+                   return a[static_cast<std::size_t>(i[0])] * b[static_cast<std::size_t>(i[1])];
+                 }));
+    EXPECT_TRUE(out.gaps_untouched());
+  }
+}
+TYPED_TEST(vector_products, long_rows) {
+  using D = TypeParam;
+  at_every_level<D>([&] {
+    check_long_rows<f32, D>();
+    check_long_rows<bf16, D>();
+    check_long_rows<fg::u8, D>();
+    check_long_rows<fg::i64, D>();
+    check_long_rows<f64, D>();
+  });
+}
+
 #if FLAGGEMS_TEST_HOST  // about the host
 TEST(outer, refuses_bad_arguments) {
   const auto& s = test_stream<host>();

@@ -167,6 +167,117 @@ TYPED_TEST(padding, of_long_rows) {
   EXPECT_EQ(gathered > 100, fg::has_simt<D>) << gathered;
 }
 
+/// x of two outer dimensions and rows of `columns`, padded by the kernel for contiguous rows,
+/// beside what the definition gives. x begins `shift` elements behind a vector, and has negative
+/// strides with `is_flipped`.
+template <class T, class D>
+void check_shifted_rows(i64 columns, const std::vector<i64>& pad, fg::pad_mode mode, i64 shift,
+                        bool is_flipped, i64 outer = 2) {
+  const i64 rows = 3, gap = 1, step = columns + gap;
+  const i64 low[] = {0, pad[0], pad[2]}, n[] = {outer, rows, columns};
+  const shape sizes{outer, rows + pad[0] + pad[1], columns + pad[2] + pad[3]};
+  test_tensor<T, D> memory({shift + outer * rows * step}, layout::contiguous,
+                           random_integers({shift + outer * rows * step}, 0, 100));
+  const fg::tensor_view<const T, D> all = memory.in();
+  auto x =
+      all.narrow(0, shift, outer * rows * step).view({outer, rows, step}).narrow(2, 0, columns);
+  if (is_flipped) x = x.flip({0, 1});
+  const std::vector<double> read = memory.values();
+  test_tensor<T, D> out(sizes, layout::contiguous,
+                        std::vector<double>(static_cast<std::size_t>(sizes.numel()), 77));
+  const auto want = filled_by(sizes, [&](const std::vector<i64>& at) -> double {
+    i64 place = shift;
+    for (int d = 0; d < 3; ++d) {
+      const auto size = n[d];
+      i64 k = at[static_cast<std::size_t>(d)] - low[d];
+      if (k < 0 || k >= size) {
+        if (mode == fg::pad_mode::constant) return 9;
+        k = mode == fg::pad_mode::reflect     ? (k < 0 ? -k : 2 * size - 2 - k)
+            : mode == fg::pad_mode::replicate ? (k < 0 ? 0 : size - 1)
+                                              : (k + size) % size;
+      }
+      place += d == 2 ? k : (is_flipped ? size - 1 - k : k) * (d == 1 ? step : rows * step);
+    }
+    return read[static_cast<std::size_t>(place)];
+  });
+  using word = fg::kernels::uint_of_size<static_cast<int>(sizeof(T))>;
+  const auto to = fg::detail::layout_of(out.view()), from = fg::detail::layout_of(x);
+  const fg::detail::padded_plan plan(to, from, low, mode);
+  fg::kernels::shifted_source<word> source;
+  ASSERT_TRUE(plan.fill(source.rows, 1));
+  source.rows.data = reinterpret_cast<const word*>(from.data);
+  source.rows.filled = mode == fg::pad_mode::constant;
+  source.rows.value = fg::kernels::bit_cast<word>(fg::kernels::number_cast<T>(9.0));
+  if (!plan.shift(source)) {  // rows shorter than a vector
+    EXPECT_LT(columns, static_cast<i64>(16 / sizeof(T)));
+    return;
+  }
+  fg::launch_config config;
+  config.op = "pad";
+  fg::detail::copy_shifted(test_stream<D>(), config, sizes.numel(), source,
+                           reinterpret_cast<word*>(out.view().data()));
+  SCOPED_TRACE(std::to_string(columns) + " columns of " + std::to_string(sizeof(T)) +
+               " bytes, pads " + std::to_string(pad[2]) + " and " + std::to_string(pad[3]) +
+               ", mode " + std::to_string(static_cast<int>(mode)) + ", shift " +
+               std::to_string(shift));
+  expect_equal(out.read(), want);
+  EXPECT_TRUE(memory.untouched());
+}
+
+TYPED_TEST(padding, of_contiguous_rows) {
+  using D = TypeParam;
+  if constexpr (fg::has_simt<D>) {
+    const auto check_type = [](auto type) {
+      using T = decltype(type);
+      const auto width = static_cast<i64>(16 / sizeof(T));
+      for (const auto mode : {fg::pad_mode::constant, fg::pad_mode::reflect,
+                              fg::pad_mode::replicate, fg::pad_mode::circular}) {
+        const bool mirrors = mode == fg::pad_mode::reflect;
+        for (i64 shift = 0; shift < width; ++shift)
+          check_shifted_rows<T, D>(2 * width + 3, {1, 2, (shift + 1) % 4, shift % 3}, mode, shift,
+                                   shift % 2 != 0);
+        check_shifted_rows<T, D>(2 * width + 3, {1, 2, 1, 3}, mode, 3 % width, true, 60);
+        for (const i64 columns : {width - 1, width, width + 1, 2 * width, 9 * width + 1})
+          for (const i64 before : {i64{0}, i64{1}, mirrors ? columns - 1 : columns})
+            for (const i64 behind : {i64{0}, i64{1}, mirrors ? columns - 1 : columns})
+              if (columns > 0)
+                check_shifted_rows<T, D>(columns, {0, before % 3, before, behind}, mode,
+                                         before % width, columns % 2 != 0);
+      }
+    };
+    check_type(fg::u8{});
+    check_type(bf16{});
+    check_type(f32{});
+    check_type(f64{});
+  }
+}
+
+/// How often the kernel for contiguous rows has been launched.
+int shifted = 0;
+
+TYPED_TEST(padding, of_many_rows) {
+  using D = TypeParam;
+  if constexpr (fg::has_simt<D>) {
+    constexpr i64 least = fg::tuning<fg::families::copy, D>::shifted_vectors * 4;
+    const i64 columns = 119, rows = least / columns + 1;
+    test_tensor<f32, D> x({rows, columns - 3}, layout::contiguous,
+                          random_integers({rows, columns - 3}, 0, 100));
+    const std::vector<double> read = x.values();
+    const auto want = filled_by({rows, columns}, [&](const std::vector<i64>& at) {
+      return at[1] < 1 || at[1] > columns - 3
+                 ? 9
+                 : read[static_cast<std::size_t>(at[0] * (columns - 3) + at[1] - 1)];
+    });
+    shifted = 0;
+    const auto before = fg::set_launch_hook(
+        [](const fg::launch_event& e) { shifted += e.kernel.find("shift_rows") != e.kernel.npos; });
+    const auto made = fg::constant_pad_nd(test_stream<D>(), x.in(), {1, 2}, 9);
+    fg::set_launch_hook(before);
+    expect_equal(values_of(made), want);
+    EXPECT_EQ(shifted, 1);
+  }
+}
+
 TYPED_TEST(padding, of_nothing) {
   using D = TypeParam;
   const auto& s = test_stream<D>();

@@ -201,6 +201,15 @@ TYPED_TEST(pools, greatest) {
     check_max<f32, D>(plain, c, c, true);
   });
 }
+// Rows longer than are walked at a time; more taps along them, or lines, than are kept.
+TYPED_TEST(pools, of_long_rows_and_large_windows) {
+  using D = TypeParam;
+  const layout c = layout::contiguous;
+  check_mean<f32, D>({2, 1, 2, {1, 5, 150}, {1, 2, 3}, {1, 2, 1}, {0, 0, 1}, one}, c, c);
+  check_mean<f32, D>({1, 1, 2, {1, 1, 90}, {1, 1, 11}, {1, 1, 1}, {0, 0, 0}, one}, c, c);
+  check_mean<f32, D>({3, 1, 1, {7, 7, 3}, {5, 5, 2}, {1, 1, 1}, {1, 0, 0}, one}, c, c);
+  check_max<f32, D>({2, 1, 2, {1, 5, 150}, {1, 3, 3}, {1, 1, 2}, {0, 1, 1}, one}, c, c);
+}
 TYPED_TEST(pools, without_a_batch_and_empty) {
   using D = TypeParam;
   const auto& s = test_stream<D>();

@@ -103,6 +103,49 @@ TYPED_TEST(rotary_layouts, all) {
   });
 }
 
+TYPED_TEST(rotary_layouts, three_positions) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  const std::size_t tokens = 4, dim = 14, pairs = 6;
+  const auto axis_of = [](int form, std::size_t k) -> std::size_t {
+    if (form == 0) return k < 3 ? 0 : k < 5 ? 1 : 2;  // sections of 3, 2 and 1
+    if (form == 1) return k % 3 == 1 && k < 6 ? 1 : k % 3 == 2 && k < 3 ? 2 : 0;
+    return k * k % 3;  // as a map says
+  };
+  at_every_level<D>([&] {
+    for (const layout how : output_layouts)
+      for (const int form : {0, 1, 2})
+        for (const bool neox : {false, true}) {
+          test_tensor<f32, D> q({4, 2 * 14}, how, random_values({4, 2 * 14})),
+              k({4, 14}, how, random_values({4, 14})), table({9, 12}, how, random_values({9, 12}));
+          test_tensor<i64, D> ids({3, 4}, how, random_integers({3, 4}, 0, 8));
+          values axes, cos, sin, rows;
+          for (std::size_t j = 0; j < pairs; ++j)
+            axes.push_back(static_cast<double>(axis_of(2, j)));
+          test_tensor<i64, D> given({6}, how, axes);
+          for (std::size_t t = 0; t < tokens; ++t) {
+            rows.push_back(static_cast<double>(t));
+            for (std::size_t j = 0; j < pairs; ++j) {
+              const double at = ids.values()[axis_of(form, j) * tokens + t];
+              const std::size_t first = static_cast<std::size_t>(at) * 12 + j;
+              cos.push_back(table.values()[first]), sin.push_back(table.values()[first + 6]);
+            }
+          }
+          const values q_want = reference(q.values(), 2, dim, rows, cos, sin, pairs, !neox),
+                       k_want = reference(k.values(), 1, dim, rows, cos, sin, pairs, !neox);
+          if (form == 2)
+            fg::mrope(s, q.view(), k.view(), table.in(), ids.in(), 0, 0, 0, 14, 12, true, true,
+                      neox, given.in());
+          else
+            fg::mrope(s, q.view(), k.view(), table.in(), ids.in(), 3, 2, 1, 14, 12, form == 1,
+                      false, neox);
+          expect_close<f32>(q.read(), q_want, {1e-6, 1e-6});
+          expect_close<f32>(k.read(), k_want, {1e-6, 1e-6});
+          EXPECT_TRUE(q.gaps_untouched() && k.gaps_untouched());
+        }
+  });
+}
+
 // No chip's steps hold such a stride: the kernel of the host runs there.
 TYPED_TEST(rotary_layouts, stride_beyond_32_bits) {
   const auto& stream = test_stream<TypeParam>();
@@ -186,6 +229,23 @@ TEST(rotary, refuses_bad_arguments) {
       call(q.in().select(0, 0).select(0, 0), k.in(), t, t, ids.in(), q_out.view(), k_out.view()),
       invalid_argument, op);
   EXPECT_TRUE(q.untouched() && k.untouched() && q_out.untouched() && k_out.untouched());
+
+  test_tensor<f32> heads({2, 8}), others({2, 4}), angles({5, 4});
+  test_tensor<i64> three({3, 2}), beyond({3, 2}, layout::contiguous, {5}), map({2});
+  const auto turn = [&](auto at, i64 section, i64 size, i64 rotary, bool glm) {
+    fg::mrope(stream, heads.view(), others.view(), angles.in(), at, section, 1, 0, size, rotary,
+              false, glm);
+  };
+  EXPECT_RAISES(turn(beyond.in(), 1, 4, 4, false), out_of_range, "mrope");
+  EXPECT_RAISES(turn(three.in(), 2, 4, 4, false), invalid_argument, "mrope");
+  EXPECT_RAISES(turn(three.in(), 1, 4, 4, true), invalid_argument, "mrope");
+  EXPECT_RAISES(turn(three.in(), 1, 4, 6, false), invalid_argument, "mrope");
+  EXPECT_RAISES(turn(three.in(), 0, 4, 2, false), shape_mismatch, "mrope");
+  EXPECT_RAISES(turn(map.in(), 1, 4, 4, false), shape_mismatch, "mrope");
+  EXPECT_RAISES(
+      fg::mrope(stream, heads.view(), heads.view(), angles.in(), three.in(), 1, 1, 0, 4, 4),
+      overlap, "mrope");
+  EXPECT_TRUE(heads.untouched() && others.untouched());
 }
 
 #endif

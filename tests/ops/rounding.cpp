@@ -72,6 +72,7 @@ TYPED_TEST(rounding, decimals) {
   expect_close<f64>(out.read(), {1.2, -0.4, 149.5, -250, 0.5, 1e300}, {1e-15, 0});
   expect_equal(values_of(fg::round(stream, x.in(), -2)), {0, -0.0, 100, -200, 0, 1e300});
   expect_equal(values_of(fg::round(stream, x.in(), 0)), {1, -0.0, 150, -250, 0, 1e300});
+  (void)fg::round(stream, x.in(), std::numeric_limits<fg::i64>::min());  // has no opposite
   fg::round_(stream, x.view(), -1);
   expect_equal(x.read(), {0, -0.0, 150, -250, 0, 1e300});
 }

@@ -68,6 +68,27 @@ void check_extremes(const F& scan, const Join& join, const shape& sizes, int dim
   EXPECT_TRUE(out.gaps_untouched() && places.gaps_untouched());
 }
 
+/// Rows with few new extremes, with one at each element, and with a NaN in between.
+template <class D, class T>
+void check_rare_extremes() {
+  const auto& s = test_stream<D>();
+  constexpr i64 n = 150;
+  std::vector<double> values;
+  for (int row = 0; row < 3; ++row)
+    for (i64 i = 0; i < n; ++i)
+      values.push_back(row == 0 ? static_cast<double>(-(i * 7 % 60)) : static_cast<double>(i) / 4);
+  if constexpr (!fg::kernels::is_integer<T>) values[2 * n + 70] = std::nan("");
+  const shape sizes{3, n};
+  test_tensor<T, D> x(sizes, layout::contiguous, values);
+  const auto highest = fg::cummax(s, x.in(), 1), lowest = fg::cummin(s, x.in(), 1);
+  const auto high = reference(x.values(), sizes, 1, later<true>),
+             low = reference(x.values(), sizes, 1, later<false>);
+  expect_equal(values_of(highest.values), high.values);
+  expect_equal(values_of(highest.indices), high.places);
+  expect_equal(values_of(lowest.values), low.values);
+  expect_equal(values_of(lowest.indices), low.places);
+}
+
 template <class Device>
 class scans : public ::testing::Test {};
 TYPED_TEST_SUITE(scans, all_devices);
@@ -98,6 +119,36 @@ TYPED_TEST(scans, layouts) {
   });
 }
 
+// Rows beside each other, in whole vectors and a rest.
+TYPED_TEST(scans, neighbours) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  const auto cumsum = [&](auto x, auto out, i64 dim) { fg::cumsum(s, x, out, dim); };
+  const auto cumprod = [&](auto x, auto out, i64 dim) { fg::cumprod(s, x, out, dim); };
+  at_every_level<D>([&] {
+    for (const layout in : {layout::contiguous, layout::broadcast})
+      for (const layout to : {layout::contiguous, layout::offset, layout::strided}) {
+        check_sums<D, f32>(cumsum, add, {7, 149}, 0, in, to);
+        check_sums<D, bf16>(cumsum, add, {2, 5, 21}, 1, in, to);
+      }
+    check_sums<D, f64>(cumprod, multiply, {6, 77}, 0, layout::contiguous, layout::contiguous, 0.9,
+                       1.1);
+    const shape sizes{5, 35};
+    test_tensor<fg::u8, D> bytes(sizes, layout::contiguous, random_integers(sizes, 0, 255));
+    expect_equal(values_of(fg::cumsum(s, bytes.in(), 0)),
+                 reference(bytes.values(), sizes, 0, add).values);
+  });
+}
+
+TYPED_TEST(scans, rare_extremes) {
+  using D = TypeParam;
+  at_every_level<D>([&] {
+    check_rare_extremes<D, f32>();
+    check_rare_extremes<D, bf16>();
+    check_rare_extremes<D, fg::i16>();
+  });
+}
+
 // Rows that are cut into chunks, alone and beside each other.
 TYPED_TEST(scans, long_rows) {
   using D = TypeParam;
@@ -107,6 +158,63 @@ TYPED_TEST(scans, long_rows) {
   const shape sizes{66000, 9};
   test_tensor<bool, D> x(sizes, layout::contiguous, random_integers(sizes, 0, 1));
   expect_equal(values_of(fg::cumsum(s, x.in(), 0)), reference(x.values(), sizes, 0, add).values);
+}
+
+/// Exact sums of integers along rows of n, which GPUs read once in tiles.
+template <class D, class T, class Result>
+void check_tiles(i64 rows, i64 n, layout in, layout to) {
+  SCOPED_TRACE(std::string(to_string(in)) + " to " + to_string(to) + ", " + std::to_string(rows) +
+               " rows of " + std::to_string(n));
+  const shape sizes{rows, n};
+  test_tensor<T, D> x(sizes, in, random_integers(sizes, 0, 1));
+  test_tensor<Result, D> out(sizes, to);
+  fg::cumsum(test_stream<D>(), x.in(), out.view(), 1);
+  expect_equal(out.read(), reference(x.values(), sizes, 1, add).values);
+  EXPECT_TRUE(out.gaps_untouched());
+}
+
+// A tile of f32 has 8192 elements, of i64 2048, of extremes of f64 1024; 255 tiles are a group.
+TYPED_TEST(scans, tiles_of_long_rows) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  for (const i64 n : {16384, 16385, 24575, 24576, 24577})
+    check_tiles<D, f32, f32>(1, n, layout::contiguous, layout::contiguous);
+  check_tiles<D, f32, f32>(3, 17001, layout::contiguous, layout::contiguous);
+  check_tiles<D, f32, f32>(2, 16388, layout::negative, layout::strided);
+  check_tiles<D, f32, f32>(2, 16392, layout::offset, layout::negative);
+  check_tiles<D, bool, i64>(2, 6147, layout::contiguous, layout::contiguous);
+  const auto cummin = [&](auto x, auto v, auto i, i64 dim) { fg::cummin(s, x, v, i, dim); };
+  check_extremes<D, f64>(cummin, later<false>, {1, 255 * 1024 + 1025, 1}, 1, layout::contiguous,
+                         layout::contiguous);
+
+  const i64 n = 30000;
+  const double inf = std::numeric_limits<double>::infinity();
+  std::vector<double> values(n, 1);
+  values[9000] = inf;
+  values[20000] = -inf;
+  test_tensor<f32, D> x({n}, layout::contiguous, values);
+  const auto want = reference(values, {n}, 0, add).values;
+  const auto first = fg::cumsum(s, x.in(), 0);
+  expect_equal(values_of(first), want);
+  fg::cumsum_(s, x.view(), 0);
+  expect_equal(x.read(), want);
+  const auto logs = [&](auto in, auto out, i64 dim) { fg::logcumsumexp(s, in, out, dim); };
+  check_sums<D, f32>(logs, add_exponentials, {2, 9000}, 1, layout::contiguous, layout::contiguous);
+}
+
+// Rows of about a warp's elements, and of about a block's.
+TYPED_TEST(scans, tiles_of_short_rows) {
+  using D = TypeParam;
+  for (const i64 n : {1, 31, 127, 128, 129, 512, 1023, 1024, 1025, 2047, 2049, 8193})
+    check_tiles<D, f32, f32>(3, n, layout::contiguous, layout::contiguous);
+  check_tiles<D, f32, f32>(1100, 5, layout::contiguous, layout::contiguous);
+  check_tiles<D, f32, f32>(5, 130, layout::offset, layout::negative);
+  check_tiles<D, bool, i64>(9, 70, layout::contiguous, layout::transposed);
+  const auto cummax = [&](auto x, auto v, auto i, i64 dim) {
+    fg::cummax(test_stream<D>(), x, v, i, dim);
+  };
+  check_extremes<D, f64>(cummax, later<true>, {1030, 260}, 1, layout::contiguous,
+                         layout::contiguous);
 }
 
 TYPED_TEST(scans, special_cases) {

@@ -197,8 +197,8 @@ TYPED_TEST(scatters, numbers) {
   test_tensor<f32, D> value({}, layout::contiguous, {8});
   fg::index_fill_(s, x.view(), 1, row.in(), value.in());
   expect_equal(x.read(), {8, 2, 8, 8, 5, 8});
-  test_tensor<fg::i32, D> last({2}, layout::strided, {-1, -3});
-  expect_equal(values_of(fg::index_fill(s, x.in(), 1, last.in(), 7)), {7, 2, 7, 7, 5, 7});
+  test_tensor<fg::i32, D> narrow({2}, layout::strided, {-1, -3});
+  expect_equal(values_of(fg::index_fill(s, x.in(), 1, narrow.in(), 7)), {7, 2, 7, 7, 5, 7});
 }
 
 TYPED_TEST(scatters, by_one_dimension) {
@@ -430,6 +430,60 @@ TEST(scatter, adds_rows_of_vectors_and_a_rest) {
       expected[static_cast<std::size_t>(of[r] * width + k)] +=
           rows[static_cast<std::size_t>(r * width + k)];
   expect_equal(values_of(fg::index_add(s, x.in(), 0, index.in(), source.in())), expected);
+}
+
+// Lines of small floats are joined in f32, in pieces, and rounded once.
+template <class T>
+void check_small_lines() {
+  const auto& s = test_stream<host>();
+  constexpr i64 lines = 3, size = 41, count = 700;
+  const shape sizes{lines, count};
+  test_tensor<i64> index(sizes, layout::contiguous, random_integers(sizes, 0, size - 1));
+  test_tensor<T> source(sizes, layout::offset, random_values(sizes, -1, 1)),
+      x({lines, size}, layout::offset, random_values({lines, size}, -1, 1));
+  std::vector<float> sums(x.values().begin(), x.values().end()), most = sums;
+  for (i64 k = 0; k < lines * count; ++k) {
+    const auto from = static_cast<std::size_t>(k);
+    const auto to =
+        static_cast<std::size_t>(k / count * size + static_cast<i64>(index.values()[from]));
+    const auto value = static_cast<float>(source.values()[from]);
+    sums[to] += value;
+    most[to] = std::max(most[to], value);
+  }
+  const auto rounded = [](const std::vector<float>& all) {
+    std::vector<double> r;
+    for (const float v : all) r.push_back(static_cast<double>(static_cast<float>(T(v))));
+    return r;
+  };
+  expect_equal(values_of(fg::scatter_add(s, x.in(), 1, index.in(), source.in())), rounded(sums));
+  expect_equal(values_of(fg::scatter_reduce(s, x.in(), 1, index.in(), source.in(),
+                                            fg::scatter_reduction::amax)),
+               rounded(most));
+}
+TEST(scatter, small_lines) {
+  at_every_level<host>([&] {
+    check_small_lines<bf16>();
+    check_small_lines<fg::f16>();
+  });
+}
+// As do rows at one index each, which are sorted by it.
+TEST(scatter, small_rows) {
+  const auto& s = test_stream<host>();
+  constexpr i64 width = 37, count = 90, places = 5;
+  const shape sizes{count, width};
+  at_every_level<host>([&] {
+    test_tensor<i64> index({count}, layout::contiguous, random_integers({count}, 0, places - 1));
+    test_tensor<bf16> source(sizes, layout::contiguous, random_values(sizes, -1, 1)),
+        x({places, width}, layout::contiguous, random_values({places, width}, -1, 1));
+    std::vector<float> sums(x.values().begin(), x.values().end());
+    for (i64 k = 0; k < count * width; ++k)
+      sums[static_cast<std::size_t>(
+          static_cast<i64>(index.values()[static_cast<std::size_t>(k / width)]) * width +
+          k % width)] += static_cast<float>(source.values()[static_cast<std::size_t>(k)]);
+    std::vector<double> expected;
+    for (const float v : sums) expected.push_back(static_cast<double>(static_cast<float>(bf16(v))));
+    expect_equal(values_of(fg::index_add(s, x.in(), 0, index.in(), source.in())), expected);
+  });
 }
 
 TEST(scatter, refuses_bad_arguments) {

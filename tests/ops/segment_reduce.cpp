@@ -62,6 +62,11 @@ TYPED_TEST(segments, gradients) {
   expect_equal(got(by::max), {0, 3, 3, 0, 10});
   expect_equal(got(by::min), {6, 0, 0, 10, 0});
   expect_close<f32>(got(by::prod), {54, 36, 36, 40, 0});
+  // Lengths are not checked: elements behind all segments have no part in the result.
+  test_tensor<i64, D> short_ones({2}, layout::contiguous, {1, 2});
+  expect_equal(
+      values_of(fg::segment_reduce_backward(s, g.in(), g.in(), x.in(), by::sum, short_ones.in())),
+      {6, 10, 10, 0, 0});
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host
@@ -82,6 +87,21 @@ TEST(segments_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::segment_reduce(s, x.in(), by::sum, few.in(), few.in()), not_supported,
                 "segment_reduce");
   EXPECT_TRUE(out.untouched());
+  // Running sums that wrap around to what is there.
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  test_tensor<f32> four({4});
+  const auto of = [&](std::initializer_list<i64> list) {
+    return fg::segment_reduce(s, four.in(), by::sum, fg::from_values<i64>(s, list));
+  };
+  EXPECT_RAISES(of({most, most, 6}), invalid_argument, "segment_reduce");
+  EXPECT_RAISES(of({most, 5}), invalid_argument, "segment_reduce");
+  EXPECT_RAISES(of({-300, 304}), invalid_argument, "segment_reduce");
+  EXPECT_RAISES(of({}), invalid_argument, "segment_reduce");
+  EXPECT_EQ(error_of([&] { (void)of({3, 3}); }).got(), "6");
+  EXPECT_EQ(error_of([&] { (void)of({5, -1}); }).got(), "-1");
+  EXPECT_RAISES(fg::segment_reduce(s, four.in(), by::sum, std::nullopt, std::nullopt,
+                                   fg::from_values<i64>(s, {1, 5})),
+                invalid_argument, "segment_reduce");
 }
 #endif
 

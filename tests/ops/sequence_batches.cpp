@@ -52,6 +52,16 @@ TYPED_TEST(sequence_batches, choose) {
       fg::top_k_per_row_prefill(s, x.in(), from.in(), to.in(), indices.view());
       expect_equal(indices.read(), {1, 2, 0, -1, 1, 0, -1, -1});
       EXPECT_TRUE(indices.gaps_untouched());
+      expect_equal(values_of(fg::bucket_sort_topk(s, x.in(), from.in(), to.in(), 4)),
+                   {2, 3, 1, -1, 1, 0, -1, -1});
+      test_tensor<f32, D> scores({2}, how, {10, 20}), joined({2, 5}, how);
+      fg::beam_search_score(s, x.in(), scores.in(), joined.view());
+      expect_equal(joined.read(), {19, -inf, 13, 11, 19, nan, 22, 28, 24, 26});
+      expect_equal(values_of(fg::beam_search_score(s, x.in(), scores.in().unsqueeze(1))),
+                   joined.read());
+      fg::beam_search_score_(s, joined.view(), scores.in());
+      expect_equal(joined.read(), {29, -inf, 23, 21, 29, nan, 42, 48, 44, 46});
+      EXPECT_TRUE(joined.gaps_untouched());
       test_tensor<i64, D> length({1}, how, {3});
       fg::top_k_per_row_decode(s, x.in(), 2, length.in(), indices.view());
       expect_equal(indices.read(), {0, 1, -1, -1, 2, 1, 0, -1});
@@ -80,10 +90,38 @@ TEST(sequence_batches_host, refuses_bad_arguments) {
                 shape_mismatch, "top_k_per_row_prefill");
   EXPECT_RAISES(fg::top_k_per_row_decode(s, x.in(), 2, three.in(), out.view()), shape_mismatch,
                 "top_k_per_row_decode");
+  EXPECT_RAISES(fg::bucket_sort_topk(s, x.in(), one.in(), one.in(), 2), shape_mismatch,
+                "bucket_sort_topk");
+  EXPECT_RAISES(fg::bucket_sort_topk(s, x.in(), one.in(), one.in(), -1), shape_mismatch,
+                "bucket_sort_topk");
   EXPECT_RAISES(
       fg::apply_repetition_penalties(s, x.view(), mask.in(), right.in(), x.in().select(1, 0)),
       shape_mismatch, "apply_repetition_penalties");
   EXPECT_TRUE(x.untouched() && out.untouched());
+}
+
+TEST(sequence_batches_host, refuses_impossible_lengths) {
+  const auto& s = test_stream<host>();
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  test_tensor<f32> batch({2, 3, 2}), three({3, 3, 2}), rows({5, 2}), scalar(shape{}),
+      logits({2, 3});
+  test_tensor<i64> none({0}), top({2, 2});
+  const auto list = [&](std::initializer_list<i64> lengths) {
+    return fg::from_values<i64>(s, lengths);
+  };
+  EXPECT_RAISES(fg::unpack_seq(s, batch.in(), list({-2, 3})), invalid_argument, "unpack_seq");
+  EXPECT_RAISES(fg::unpack_seq(s, three.in(), list({most, most, 3})), invalid_argument,
+                "unpack_seq");
+  const auto longer = error_of([&] { (void)fg::unpack_seq(s, batch.in(), list({2, 4})); });
+  EXPECT_EQ(longer.code(), fg::errc::invalid_argument);
+  EXPECT_EQ(std::string(longer.expected()) + std::string(longer.got()), "lengths in [0, 3]4");
+  EXPECT_RAISES(fg::pack_seq(s, rows.in(), list({-2, 7})), invalid_argument, "pack_seq");
+  EXPECT_RAISES(fg::pack_seq(s, rows.in(), list({3, 3})), invalid_argument, "pack_seq");
+  EXPECT_RAISES(fg::pack_seq(s, rows.in(), list({most, most, 7})), invalid_argument, "pack_seq");
+  EXPECT_RAISES(fg::pack_seq(s, scalar.in(), none.in()), invalid_argument, "pack_seq");
+  EXPECT_EQ(fg::pack_seq(s, rows.in(), list({2, 1})).shape_of(), (shape{2, 2, 2}));
+  EXPECT_RAISES(fg::top_k_per_row_decode(s, logits.in(), 0, list({1, 1}), top.view()),
+                invalid_argument, "top_k_per_row_decode");
 }
 #endif
 

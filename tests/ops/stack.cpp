@@ -54,34 +54,53 @@ TYPED_TEST(stacks, chunks) {
     const auto inner = fg::chunk_cat(s, std::tuple(a.in(), a.in().narrow(1, 0, 1)), 1, 2);
     EXPECT_EQ(inner.shape_of(), (shape{3, 2, 2}));
     expect_equal(values_of(inner), {1, 1, 2, 0, 3, 3, 4, 0, 5, 5, 6, 0});
+    const auto last = fg::chunk_cat(s, std::tuple(a.in(), a.in().narrow(1, 0, 1)), -1, 2);
+    expect_equal(values_of(last), values_of(inner));
   }
 }
 
+/// How often the kernel of a few rows in turns has been launched.
+int interleaved = 0;
+
 /// x0, y0, ..., x1, y1, ...: from many tensors, and from few, whose elements a vector of a chip
-/// has.
+/// has; some begin elsewhere than at a vector.
 template <class T, class D>
 void check_turns(int count) {
   const auto& s = test_stream<D>();
-  for (const i64 n : {1, 7, 64, 203}) {
-    std::vector<test_tensor<T, D>> operands;
-    std::vector<fg::tensor_view<const T, D>> list;
-    for (int k = 0; k < count; ++k)
-      operands.emplace_back(shape{n}, layout::contiguous, random_integers({n}, 0, 100));
-    for (auto& x : operands) list.push_back(x.in());
-    const auto made = fg::stack(s, list, -1);
-    std::vector<double> want;
-    for (i64 i = 0; i < n; ++i)
-      for (const auto& x : operands) want.push_back(x.values()[static_cast<std::size_t>(i)]);
-    expect_equal(values_of(made), want);
-  }
+  const auto width = static_cast<i64>(16 / sizeof(T));
+  for (const i64 n : {i64{1}, width - 1, width, width + 1, 2 * width, i64{64}, i64{203}})
+    for (const i64 skipped : {i64{0}, i64{1}, width / 2, width}) {
+      if (n == 0) continue;
+      std::vector<test_tensor<T, D>> operands;
+      std::vector<fg::tensor_view<const T, D>> list;
+      for (int k = 0; k < count; ++k)
+        operands.emplace_back(shape{n + skipped}, layout::contiguous,
+                              random_integers({n + skipped}, 0, 100));
+      for (auto& x : operands) list.push_back(x.in().narrow(0, skipped, n));
+      const auto made = fg::stack(s, list, -1);
+      std::vector<double> want;
+      for (i64 i = skipped; i < n + skipped; ++i)
+        for (const auto& x : operands) want.push_back(x.values()[static_cast<std::size_t>(i)]);
+      expect_equal(values_of(made), want);
+      test_tensor<T, D> out({n, i64{count}}, layout::offset);
+      fg::stack(s, list, out.view(), 1);
+      expect_equal(out.read(), want);
+      EXPECT_TRUE(out.gaps_untouched());
+    }
 }
 TYPED_TEST(stacks, in_turns) {
-  for (const int count : {2, 3, 5, 16, 17}) {
+  interleaved = 0;
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    interleaved += e.kernel.find("interleave_rows") != e.kernel.npos;
+  });
+  for (const int count : {2, 3, 4, 5, 16, 17}) {
     check_turns<fg::u8, TypeParam>(count);
     check_turns<bf16, TypeParam>(count);
     check_turns<f32, TypeParam>(count);
     check_turns<f64, TypeParam>(count);
   }
+  fg::set_launch_hook(before);
+  EXPECT_EQ(interleaved > 100, fg::has_simt<TypeParam>) << interleaved;
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host
@@ -96,6 +115,9 @@ TEST(stack, promotes_and_refuses) {
   EXPECT_RAISES(fg::stack(s, std::tuple(x.in(), x.in()), 3), out_of_range, "stack");
   EXPECT_RAISES(fg::chunk_cat(s, std::tuple(x.in(), cube.in()), 1, 2), shape_mismatch, "chunk_cat");
   EXPECT_RAISES(fg::chunk_cat(s, std::tuple(x.in()), 0, 0), invalid_argument, "chunk_cat");
+  EXPECT_RAISES(fg::chunk_cat(s, std::tuple(x.in(), cube.in()), -1, 2), invalid_argument,
+                "chunk_cat");
+  EXPECT_RAISES(fg::chunk_cat(s, std::tuple(x.in()), -3, 2), out_of_range, "chunk_cat");
   EXPECT_RAISES(fg::chunk_cat(s, std::tuple(out.in().select(0, 0)), out.view(), 0, 2),
                 shape_mismatch, "chunk_cat");
   EXPECT_RAISES(fg::block_diag(s, std::tuple(cube.in())), invalid_argument, "block_diag");

@@ -118,6 +118,63 @@ TYPED_TEST(statistics, along_a_dimension) {
   expect_close<T>(values_of(fg::norm(s, x.in())), {norm(x.values(), 2)}, tolerance_of<T>(10));
 }
 
+// Columns, which GPUs read once: whole vectors of them and others, cut into parts and not.
+TYPED_TEST(statistics, of_columns) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  for (const shape& sizes : {shape{2100, 16}, shape{2, 333, 8}, shape{131, 7}, shape{1, 5, 3}}) {
+    const int dim = sizes.rank() - 2;
+    SCOPED_TRACE(fg::to_string(sizes));
+    test_tensor<T, D> x(sizes, layout::contiguous, random_values(sizes, 2, 3));
+    const auto want = [&](const auto& of) { return by_rows(x.values(), sizes, dim, of); };
+    const auto both = fg::var_mean(s, x.in(), dim, 1.0, true);
+    expect_close<T>(values_of(both.first), want([](rows r) { return variance(r, 1); }),
+                    tolerance_of<T>(4));
+    expect_close<T>(values_of(both.second), want(mean), tolerance_of<T>(2));
+    expect_close<T>(values_of(fg::stddev(s, x.in(), dim, 0.0)),
+                    want([](rows r) { return std::sqrt(variance(r, 0)); }), tolerance_of<T>(4));
+    expect_close<T>(values_of(fg::logsumexp(s, x.in(), dim)), want(log_sum_exp),
+                    tolerance_of<T>(2));
+    expect_close<T>(values_of(fg::norm(s, x.in(), {}, dim)),
+                    want([](rows r) { return norm(r, 2); }), tolerance_of<T>(10));
+  }
+}
+
+// Elements that are all but equal, alone far from the others, infinite, or no numbers.
+TYPED_TEST(statistics, of_hard_columns) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  const shape sizes{1000, 8};
+  auto values = random_values(sizes, -1, 1);
+  for (std::size_t k = 0; k < values.size(); k += 8) {
+    values[k] = 3.25;
+    values[k + 1] += 1024;
+    values[k + 3] = -infinity;
+  }
+  values[2] = 1e6;
+  values[8 * 17 + 4] = infinity;
+  values[8 * 18 + 5] = std::nan("");
+  values[8 * 19 + 6] = -infinity;
+  test_tensor<T, D> x(sizes, layout::contiguous, values);
+  const auto var = values_of(fg::var(s, x.in(), 0)), logs = values_of(fg::logsumexp(s, x.in(), 0));
+  const auto want = by_rows(x.values(), sizes, 0, [](rows r) { return variance(r, 1); });
+  EXPECT_EQ(var[0], 0);
+  const double off = sizeof(T) == 4 ? 1e-5 : 1e-2;
+  if (sizeof(T) == 4) {
+    EXPECT_NEAR(var[1], want[1], 1e-3);
+  }
+  EXPECT_NEAR(var[2] / want[2], 1, off);
+  for (const int k : {3, 4, 5, 6}) EXPECT_TRUE(std::isnan(var[static_cast<std::size_t>(k)])) << k;
+  EXPECT_EQ(logs[3], -infinity);
+  EXPECT_EQ(logs[4], infinity);
+  EXPECT_TRUE(std::isnan(logs[5]));
+  const auto sums = by_rows(x.values(), sizes, 0, log_sum_exp);
+  for (const std::size_t k : {0U, 6U, 7U}) EXPECT_NEAR(logs[k] / sums[k], 1, off) << k;
+  EXPECT_NEAR(logs[2] / x.values()[2], 1, off);
+}
+
 template <class Device>
 class extremes : public ::testing::Test {};
 TYPED_TEST_SUITE(extremes, all_devices);

@@ -34,6 +34,23 @@ TYPED_TEST(triangles, all) {
   });
 }
 
+TYPED_TEST(triangles, of_long_rows) {
+  using D = TypeParam;
+  const shape sizes{40, 300};
+  for (const layout in : {layout::contiguous, layout::transposed, layout::negative}) {
+    test_tensor<f32, D> x(sizes, in, random_values(sizes, 1, 2)), out(sizes, in);
+    for (const i64 k : {-20, 0, 150}) {
+      fg::triu(test_stream<D>(), x.in(), out.view(), k);
+      expect_equal(out.read(), filled_by(sizes, [&](const std::vector<i64>& at) {
+                     return at[1] - at[0] >= k
+                                ? x.values()[static_cast<std::size_t>(at[0] * 300 + at[1])]
+                                : 0;
+                   }));
+    }
+    EXPECT_TRUE(out.gaps_untouched());
+  }
+}
+
 TYPED_TEST(triangles, in_place) {
   using D = TypeParam;
   test_tensor<bf16, D> x({2, 3}, layout::transposed, {1, 2, 3, 4, 5, 6}), none({0, 3});

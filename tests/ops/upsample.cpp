@@ -84,6 +84,8 @@ TEST(upsample, refuses_bad_arguments) {
   EXPECT_RAISES(fg::upsample_nearest1d(s, x.in(), {0}), shape_mismatch, "upsample_nearest1d");
   EXPECT_RAISES(fg::upsample_nearest1d(s, none.in(), {2}), shape_mismatch, "upsample_nearest1d");
   EXPECT_RAISES(fg::upsample_nearest2d(s, x.in(), {2, 2}), shape_mismatch, "upsample_nearest2d");
+  EXPECT_RAISES(fg::upsample_nearest1d(s, x.in(), {std::numeric_limits<i64>::max()}),
+                invalid_argument, "upsample_nearest1d");
   EXPECT_RAISES(fg::upsample_nearest1d(s, x.in(), {2, 2}), invalid_argument, "upsample_nearest1d");
   EXPECT_RAISES(fg::upsample_nearest1d(s, x.in(), x.view(), {4}), overlap, "upsample_nearest1d");
   EXPECT_RAISES(fg::upsample_nearest1d_backward(s, out.in(), {8}, {1, 3, 4}), shape_mismatch,

@@ -126,16 +126,35 @@ class Enable(unittest.TestCase):
                 call()
 
     def test_refusals(self):
-        short, x = torch.empty(0), torch.randn(3)
+        wide, x = torch.zeros(3, dtype=torch.complex64), torch.randn(3)
         with flaggems.use_gems():
-            with self.assertRaisesRegex(ValueError, "shape_mismatch"):
-                torch.exp(x, out=short)
+            with self.assertRaisesRegex(RuntimeError, "dtype_mismatch"):
+                torch.exp(wide)
         with flaggems.use_gems(fallback=True, log=self.log), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             for _ in range(2):
-                torch.exp(x, out=torch.empty(0))
+                torch.exp(wide)
         self.assertEqual(len([w for w in said if "left to ATen" in str(w.message)]), 1)
-        self.assertIn("shape_mismatch", self.left["aten::exp.out"])
+        self.assertIn("dtype_mismatch", self.left["aten::exp"])
+
+    def test_outputs_are_resized(self):
+        x, y = torch.randn(3, 4), torch.randn(4)
+        for make, call in [(lambda: torch.empty(0), lambda out: torch.exp(x, out=out)),
+                           (lambda: torch.empty(2, 5), lambda out: torch.exp(x, out=out)),
+                           (lambda: torch.empty(0, dtype=torch.float64), lambda out: torch.mul(x, y, out=out)),
+                           (lambda: torch.empty(0, 3, 4), lambda out: torch.mul(x, y, out=out)),
+                           (lambda: (torch.empty(0), torch.empty(0, dtype=torch.int64)),
+                            lambda out: torch.sort(x, out=out))]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected, got = call(make()), make()
+                with flaggems.use_gems(log=self.log):
+                    call(got)
+            for g, e in zip(got if isinstance(got, tuple) else [got], expected if isinstance(got, tuple) else [expected]):
+                torch.testing.assert_close(g, e)
+        self.assertEqual({"aten::exp.out", "aten::mul.out", "aten::sort.values"} & set(self.left), set())
+        with flaggems.use_gems(), self.assertRaisesRegex(RuntimeError, "dtype_mismatch"):
+            torch.exp(x, out=torch.empty(0, dtype=torch.int64))
 
     def test_in_place_and_out(self):
         x, out = torch.rand(3, 4).t(), torch.empty(4, 3)

@@ -58,6 +58,15 @@ TEST(registry_creation, of_sizes) {
   check("full", {sizes, 2.5, fg::dtype::i64}, [&] { return fg::full<i64>(s, {2, 3}, 2.5); });
   EXPECT_EQ(at("empty.memory_format")(s, {sizes, fg::dtype::i64}).strides()[0], 3);
   EXPECT_EQ(at("empty_strided")(s, {sizes, strides}).strides()[0], 1);
+  // With gaps, and with elements in one place.
+  constexpr i64 nine_zero[] = {9, 0}, below[] = {-1, 2};
+  const auto spread = at("empty_strided")(s, {sizes, fg::int_list(nine_zero), fg::dtype::i64});
+  EXPECT_EQ(shape(spread.strides()), (shape{9, 0}));
+  EXPECT_FALSE(spread.is_view());
+  spread.as<i64>()(1, 2) = 7;  // the last place there is
+  EXPECT_EQ(spread.as<i64>()(1, 0), 7);
+  EXPECT_ERROR(at("empty_strided")(s, {sizes, fg::int_list(below)}), invalid_argument,
+               "empty_strided");
   EXPECT_ERROR(at("zeros")(s, {sizes, fg::dtype::f64}), dtype_mismatch, "zeros", "f64");
   EXPECT_ERROR(at("full")(s, {sizes, 1e30, fg::dtype::i64}), invalid_argument, "i64 can hold");
 }
@@ -128,6 +137,23 @@ TEST(registry_creation, of_sizes_and_sequences) {
   check("blackman_window.periodic", {7, false}, [&] { return fg::blackman_window(s, 7, false); });
   check("bartlett_window", {7}, [&] { return fg::bartlett_window(s, 7); });
   check("bartlett_window.periodic", {7, false}, [&] { return fg::bartlett_window(s, 7, false); });
+}
+
+TEST(registry_creation, tokens_and_orders) {
+  const auto made =
+      at("empty_permuted")(s, {fg::int_list{2, 3, 4}, fg::int_list{0, 2, 1}, fg::dtype::i64});
+  EXPECT_EQ(fg::to_string(made.view().dtype()), fg::to_string(fg::dtype::i64));
+  EXPECT_EQ(std::string(fg::to_string(fg::int_list(made.view().strides()))), "[12, 1, 3]");
+  const auto token = at("_make_dep_token")(s, {});
+  EXPECT_EQ(token.view().rank(), 0);
+  const i64 list[] = {3, -1};
+  check("_list_to_tensor", {fg::int_list(list)}, [&] { return fg::list_to_tensor(s, list); });
+  const auto t = numbers({2});
+  for (const char* const name :
+       {"_functional_sym_constrain_range", "_functional_sym_constrain_range_for_size"})
+    check(name, {5, 1, 9, view<host>(t)}, [&] { return fg::clone(s, t); });
+  EXPECT_ERROR(at("_functional_sym_constrain_range")(s, {5, 6, std::nullopt, view<host>(t)}),
+               invalid_argument, "at least 6");
 }
 
 }  // namespace

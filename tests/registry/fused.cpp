@@ -4,10 +4,11 @@
 #include <registry/support.hpp>
 
 #include <array>
+#include <tuple>
 #include <vector>
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::fused, flaggems::host, flaggems::f32,
-                         flaggems::i32);
+                         flaggems::i32, flaggems::i8, flaggems::u8);
 
 namespace flaggems_test {
 namespace {
@@ -222,6 +223,66 @@ TEST(registry_fused, routing) {
   expect_same(weights, view<host>(share2.view()), "weights");
   expect_same(indices, view<host>(i2.view()), "indices");
   expect_same(places, view<host>(t2.view()), "places");
+}
+
+TEST(registry_fused, packed_weights_and_ranges) {
+  using fg::i16, fg::i32, fg::i8, fg::u8;
+  const auto& s = stream_of<host>();
+  const auto whole = numbers<i32>({3, 8}, 0, 15);
+  const auto a = numbers({2, 8}), by = numbers({2, 3}), zeros = numbers({2, 3}, 0, 15, 7),
+             block = numbers({3}, 1, 2);
+  const view<host> x(a), scale(by), zero(zeros), of_blocks(block);
+  check("_convert_weight_to_int4pack", {view<host>(whole), 2},
+        [&] { return fg::convert_weight_to_int4pack(s, whole, 2); });
+  const auto weights = fg::convert_weight_to_int4pack(s, whole, 2);
+  const view<host> packed(weights);
+  check("_weight_int4pack_mm_with_scales_and_zeros", {x, packed, 4, scale, zero},
+        [&] { return fg::weight_int4pack_mm_with_scales_and_zeros(s, a, weights, 4, by, zeros); });
+  check("_dyn_quant_pack_4bit_weight", {packed, scale, of_blocks, 8, 8, 3},
+        [&] { return fg::dyn_quant_pack_4bit_weight(s, weights, by, block, 8, 8, 3); });
+  const auto bytes = numbers<i8>({3, 4}, -9, 9);
+  const auto places = fg::from_values<i64>(s, {11, 0, 5});
+  check("flaggems::gather_block_quantized", {view<host>(bytes), of_blocks, view<host>(places), 4},
+        [&] { return fg::gather_block_quantized(s, bytes, block, places, 4); });
+  check("choose_qparams_optimized", {x, 16, 20, 0.5, 4},
+        [&] { return fg::choose_qparams_optimized(s, a, 16, 20, 0.5, 4); });
+  const auto on = fg::from_values<i64>(s, {1});
+  const auto state = [&] {
+    return std::tuple(fg::from_values<f32>(s, {-1}), fg::from_values<f32>(s, {2}),
+                      fg::from_values<f32>(s, {1}), fg::from_values<i32>(s, {0}));
+  };
+  auto [low, high, step, origin] = state();
+  auto [other_low, other_high, other_step, other_origin] = state();
+  const auto& observe = fg::registry<host>::at("_fused_moving_avg_obs_fq_helper");
+  note(observe);
+  fg::any_tensor<host> two[2];
+  observe.call(s,
+               {x, view<host>(on), view<host>(on), view<host>(low.view()), view<host>(high.view()),
+                view<host>(step.view()), view<host>(origin.view()), 0.5, -8, 7, 0},
+               two);
+  const auto want = fg::fused_moving_avg_obs_fq_helper(s, a, on, on, other_low, other_high,
+                                                       other_step, other_origin, 0.5, -8, 7, 0);
+  expect_same(two[0], view<host>(want.first), "output");
+  expect_same(two[1], view<host>(want.second), "mask");
+  expect_same(view<host>(step), view<host>(other_step), "scale");
+  expect_same(view<host>(origin), view<host>(other_origin), "zero_point");
+}
+
+TEST(registry_fused, sparse_products) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({2, 3}), b = numbers({3, 4}), v = numbers({3}), x = numbers({32, 8}),
+             y = numbers({16, 2});
+  const auto starts = fg::from_values<i64>(s, {0, 1, 3}),
+             columns = fg::from_values<i64>(s, {3, 0, 2});
+  check("flaggems::sparse_sampled_addmm",
+        {view<host>(starts), view<host>(columns), view<host>(v), view<host>(a), view<host>(b), 0.5,
+         2},
+        [&] {
+          return fg::sparse_sampled_addmm(s, starts, columns, v, a, b, {.beta = 0.5, .alpha = 2});
+        });
+  const auto meta = fg::from_values<fg::i16>(s, std::vector<fg::i16>(64, 0x4e4e), {32, 2});
+  check("_sparse_semi_structured_mm", {view<host>(x), view<host>(meta), view<host>(y)},
+        [&] { return fg::sparse_semi_structured_mm(s, x, meta, y); });
 }
 
 }  // namespace

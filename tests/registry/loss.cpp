@@ -43,6 +43,31 @@ TEST(registry_loss, reductions) {
   EXPECT_ERROR(fg::registry<host>::at("mse_loss")(s, {x, t, 3}), invalid_argument, "0 (none)");
 }
 
+TEST(registry_loss, alignments) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({5, 2, 4}, -3, 0), g = numbers({2});
+  const auto t = fg::from_values<i64>(s, {1, 2, 3, 1}, {2, 2}),
+             in = fg::from_values<i64>(s, {5, 4}), of = fg::from_values<i64>(s, {2, 1});
+  const i64 inputs[] = {5, 4}, labels[] = {2, 1};
+  const fg::int_list steps(inputs), counts(labels);
+  const view<host> x(a), targets(t), lengths(in), lengths_of(of), grad(g);
+  check("ctc_loss.IntList", {x, targets, steps, counts, 0, 2},
+        [&] { return fg::ctc_loss(s, a, t, steps, counts, 0, reduction::sum); });
+  check("ctc_loss.Tensor", {x, targets, lengths, lengths_of},
+        [&] { return fg::ctc_loss(s, a, t, in, of); });
+  const auto forward = [&] { return fg::ctc_loss_forward(s, a, t, steps, counts); };
+  check("_ctc_loss", {x, targets, steps, counts}, forward);
+  check("_ctc_loss.Tensor", {x, targets, lengths, lengths_of}, forward);
+  const auto r = forward();
+  const view<host> losses(r.first), alpha(r.second);
+  const auto backward = [&] {
+    return fg::ctc_loss_backward(s, g, a, t, steps, counts, r.first, r.second, 0);
+  };
+  check("_ctc_loss_backward", {grad, x, targets, steps, counts, losses, alpha, 0}, backward);
+  check("_ctc_loss_backward.Tensor", {grad, x, targets, lengths, lengths_of, losses, alpha, 0},
+        backward);
+}
+
 TEST(registry_loss, likelihoods) {
   const auto& s = stream_of<host>();
   const auto a = numbers({4, 3}), deep = numbers({2, 3, 2, 2}), w = numbers({3}, 0.5, 1.5, 2);

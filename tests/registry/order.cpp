@@ -66,8 +66,16 @@ TEST(registry_order, sets) {
   check("bucketize.Tensor", {v, borders, false, true},
         [&] { return fg::bucketize(s, b, row, true); });
   check("bucketize.Scalar", {2, borders}, [&] { return fg::bucketize(s, 2, row); });
-  EXPECT_ERROR(fg::registry<host>::at("bucketize.Scalar")(s, {2, borders, true}), not_supported,
-               "out_int32");
+  check("searchsorted.Tensor", {borders, v, true},
+        [&] { return fg::searchsorted<fg::i32>(s, row, b); });
+  check("searchsorted.Scalar", {borders, 2.5, true},
+        [&] { return fg::searchsorted<fg::i32>(s, row, 2.5); });
+  check("bucketize.Tensor", {v, borders, true}, [&] { return fg::bucketize<fg::i32>(s, b, row); });
+  check("bucketize.Scalar", {2, borders, true}, [&] { return fg::bucketize<fg::i32>(s, 2, row); });
+  const auto wide = fg::empty<i64>(s, {3});
+  EXPECT_ERROR(fg::registry<host>::at("bucketize.Tensor_out")(
+                   s, {v, borders, true, false, view<host>(wide.view())}),
+               dtype_mismatch, "i32");
   check("bincount", {borders}, [&] { return fg::bincount(s, row); });
   check("bincount", {borders, weights, 8}, [&] { return fg::bincount(s, row, w, 8); });
   check("histc", {v, 4, 0, 5}, [&] { return fg::histc(s, b, 4, 0, 5); });

@@ -48,19 +48,23 @@ struct bitwise;
 struct comparison;
 struct copy;
 struct creation;
+struct experts;
 struct fused;
 struct gemm;
 struct higher;
 struct index;
+struct linalg;
 struct loss;
 struct order;
 struct pointwise;
 struct random;
+struct recurrent;
 struct reduce;
 struct rounding;
 struct row;
 struct scan;
 struct scatter;
+struct serving;
 struct special;
 struct statistics;
 struct trigonometric;
@@ -73,10 +77,10 @@ namespace of = flaggems::operator_families;
 FLAGGEMS_REGISTRY_FAMILY(mine::family, flaggems::host, float);
 FLAGGEMS_REGISTRY(flaggems::host, of::activation, of::activation_backward, of::arithmetic,
                   of::arrange, of::attention, of::bitwise, of::comparison, of::copy, of::creation,
-                  of::fused, of::gemm, of::higher, of::index, of::loss, of::order, of::pointwise,
-                  of::random, of::reduce, of::rounding, of::row, of::scan, of::scatter, of::special,
-                  of::statistics, of::trigonometric, of::unary, of::views, of::window,
-                  mine::family);
+                  of::experts, of::fused, of::gemm, of::higher, of::index, of::linalg, of::loss,
+                  of::order, of::pointwise, of::random, of::recurrent, of::reduce, of::rounding,
+                  of::row, of::scan, of::scatter, of::serving, of::special, of::statistics,
+                  of::trigonometric, of::unary, of::views, of::window, mine::family);
 
 namespace flaggems_test {
 namespace {
@@ -192,8 +196,8 @@ std::map<std::string, std::pair<int, std::string>> committed(const std::string& 
   return all;
 }
 
-/// A changed schema has a new version. With FLAGGEMS_UPDATE_SCHEMAS in the environment the list is
-/// written anew, if that holds.
+/// A changed schema has a new version. With FLAGGEMS_UPDATE_SCHEMAS in the environment the list
+/// is written anew, if that holds.
 TEST(registry_table, schemas) {
   const std::string path = FLAGGEMS_TEST_SOURCE_DIR "/tests/registry/schemas.txt";
   const auto before = committed(path);

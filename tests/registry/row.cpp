@@ -152,6 +152,9 @@ TEST_F(registry_row, batch_norms) {
         [&] { return fg::batch_norm_no_update(s, a, w, b, means, vars, 0.25, 1e-3); });
   check("cudnn_batch_norm", {in, by, shift, running, running_var, true, 0.25, 1e-3},
         [&] { return fg::cudnn_batch_norm(s, a, w, b, to_m, to_v, true, 0.25, 1e-3); });
+  check("flaggems::batch_norm_impl_index",
+        {in, by, shift, running, running_var, true, 0.25, 1e-3, false},
+        [&] { return fg::batch_norm_impl_index(s, a, w, b, to_m, to_v, true, 0.25, 1e-3); });
   check("miopen_batch_norm", {in, by, shift, running, running_var, true, 0.25, 1e-3}, want);
   check("instance_norm", {in, by, shift, running, running_var, true, 0.25, 1e-3, false},
         [&] { return fg::instance_norm(s, a, w, b, to_m, to_v, true, 0.25, 1e-3); });
@@ -168,6 +171,10 @@ TEST_F(registry_row, batch_norms) {
   const auto bytes = fg::empty<fg::u8>(s, {0});
   check("cudnn_batch_norm_backward",
         {in, grad, by, none, none, save_mean, save_rstd, 1e-3, view<host>(bytes)}, gradients);
+  check("_batch_norm_impl_index_backward",
+        {0, in, grad, by, none, none, save_mean, save_rstd, true, 1e-3, std::span<const bool>(all),
+         view<host>(bytes)},
+        gradients);
   check("miopen_batch_norm_backward", {in, grad, by, none, none, save_mean, save_rstd, 1e-3},
         gradients);
 }

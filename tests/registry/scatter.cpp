@@ -149,8 +149,37 @@ TEST(registry_scatter, views_and_gradients) {
   });
   check("embedding_dense_backward", {x, view<host>(i), 4, 0, true},
         [&] { return fg::embedding_dense_backward(s, a, i, 4, 0, true); });
+  const auto rows = numbers({2, 3}), table = numbers({4, 3}, -1, 1, 2);
+  const auto bags = fg::from_values<i64>(s, {0, 0, 1}), each = fg::from_values<i64>(s, {2, 1}),
+             which = fg::from_values<i64>(s, {0, 3, 1}), best = fg::zeros<i64>(s, {2, 3});
+  const view<host> grads(rows), samples(which), of_bags(bags);
+  check("_embedding_bag_dense_backward",
+        {grads, samples, of_bags, view<host>(each), view<host>(best), 4, false, 1, std::nullopt, 3},
+        [&] {
+          return fg::embedding_bag_dense_backward(s, rows, which, bags, each, best, 4, false, 1,
+                                                  std::nullopt, 3);
+        });
+  check("_embedding_bag_per_sample_weights_backward",
+        {grads, view<host>(table), samples, view<host>(each), of_bags, 0}, [&] {
+          return fg::embedding_bag_per_sample_weights_backward(s, rows, table, which, each, bags,
+                                                               0);
+        });
   check("embedding_backward", {x, view<host>(i), 4, -1, false, false},
         [&] { return fg::embedding_backward(s, a, i, 4); });
+}
+
+TEST(registry_scatter, masked_indices) {
+  const auto& s = stream_of<host>();
+  const auto a = numbers({4, 3}), v = numbers({2}, -1, 1, 3);
+  const auto rows = fg::from_values<i64>(s, {1, 900}), columns = fg::from_values<i64>(s, {-1, 2});
+  const auto m = fg::from_values<bool>(s, {true, false});
+  const view<host> indices[] = {view<host>(rows), view<host>(columns)};
+  const std::span<const view<host>> both(indices);
+  const auto typed = std::tuple(rows.view(), columns.view());
+  check("_unsafe_masked_index", {view<host>(a), view<host>(m), both, 7},
+        [&] { return fg::unsafe_masked_index(s, a, m, typed, 7); });
+  check("_unsafe_masked_index_put_accumulate", {view<host>(a), view<host>(m), both, view<host>(v)},
+        [&] { return fg::unsafe_masked_index_put_accumulate(s, a, m, typed, v); });
 }
 
 }  // namespace

@@ -99,8 +99,9 @@ TEST(schema, malformed) {
            wrong{"add(Tensor a) -> (Tensor[], Tensor)", "the only result"},
            wrong{"add(Tensor(a -> b) a) -> Tensor", "an alias"},
            wrong{"add(Tensor a) -> (Tensor, Tensor", ") at the end"},
-           wrong{"add(Tensor a) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
-                 "at most 6"},
+           wrong{"add(Tensor a) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, "
+                 "Tensor, Tensor, Tensor)",
+                 "at most 9"},
        }) {
     EXPECT_ERROR(fg::parse_schema(std::string_view(w.text)), invalid_argument, w.expected);
   }

@@ -96,7 +96,12 @@ TEST(registry_statistics, distances) {
         [&] { return fg::cdist_backward(s, z, a, b, 1, z); });
   check("pdist", {x, 1}, [&] { return fg::pdist(s, a, 1); });
   check("_pdist_forward", {x, 3}, [&] { return fg::pdist(s, a, 3); });
+  const auto pairs = numbers({3}, 1, 2, 4);
+  check("_pdist_backward", {view<host>(pairs), x, 3, view<host>(pairs)},
+        [&] { return fg::pdist_backward(s, pairs, a, 3, pairs); });
   check("renorm", {x, 2, 0, 0.5}, [&] { return fg::renorm(s, a, 2, 0, 0.5); });
+  check("linalg_matrix_norm.str_ord", {x, "nuc"},
+        [&] { return fg::linalg_matrix_norm(s, a, fg::matrix_norm_order::nuc); });
   check("linalg_matrix_norm", {x, 1, list{1, 0}, true}, [&] {
     return fg::linalg_matrix_norm(s, a, 1, {1, 0}, true);
   });

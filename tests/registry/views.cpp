@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/ops/complex.hpp>
+#include <flaggems/ops/creation.hpp>
 #include <flaggems/registry/families/views.hpp>
 #include <registry/support.hpp>
+
+#include <cstring>
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::views, flaggems::host, flaggems::f32);
 
@@ -38,6 +41,32 @@ void check_parts(const char* key, const arguments<host>& given, const Parts& wan
   for (const auto& part : want) all.emplace_back(part);
   ASSERT_EQ(got.tensors.size(), all.size()) << key;
   for (std::size_t k = 0; k < all.size(); ++k) expect_view(got.tensors[k], all[k], key);
+}
+
+/// Of what cannot be viewed under other sizes, copies, whatever the dtype.
+template <class View>
+void check_copies(const View& v) {
+  const auto& s = stream_of<host>();
+  const auto dense = fg::contiguous(s, v);
+  const auto expect = [&](const fg::any_tensor<host>& got, const shape& sizes) {
+    EXPECT_FALSE(got.is_view());
+    EXPECT_EQ(shape(got.sizes()), sizes);
+    EXPECT_EQ(shape(got.strides()), fg::contiguous_strides(sizes));
+    EXPECT_EQ(std::memcmp(got.view().data(), dense.data(), static_cast<std::size_t>(dense.bytes())),
+              0);
+  };
+  const view<host> x(v);
+  const i64 n = v.numel();
+  const auto& reshape = fg::registry<host>::at("reshape");
+  const auto& flatten = fg::registry<host>::at("flatten.using_ints");
+  expect(reshape(s, {x, list{-1, 4}}), {n / 4, 4});
+  expect(flatten(s, {x}), {n});
+  // As doubles of half as many, which the program was not compiled for.
+  const auto wide = fg::zeros<fg::f64>(s, {3, 2});
+  const view<host> doubles(wide.view().t());
+  EXPECT_EQ(flatten(s, {doubles}).dtype(), fg::dtype::f64);
+  EXPECT_ERROR(reshape(s, {x, list{n + 1}}), shape_mismatch, "reshape");
+  EXPECT_TRUE(flatten(s, {x.narrow(0, 0, 0)}).is_view());
 }
 
 /// Views of complex numbers and of their parts.
@@ -78,6 +107,7 @@ void check_all(const fg::tensor<T>& a) {  // [2, 1, 6]
   check_view("reshape", {x, list{4, 3}}, v.reshape({4, 3}));
   check_view("flatten.using_ints", {x, 1}, v.flatten(1));
   check_view("unflatten.int", {x, 2, list{2, -1}}, v.unflatten(2, {2, -1}));
+  check_copies(v.transpose(0, 2));
   check_view("squeeze", {x}, v.squeeze());
   check_view("squeeze.dim", {x, 1}, v.squeeze(1));
   check_view("squeeze.dims", {x, list{0, 1}}, v.squeeze({0, 1}));

@@ -139,6 +139,25 @@ TEST(registry_window, transposed) {
         [&] { return fg::conv_transpose2d(s, a2, w2); });
   check("conv_transpose3d.input", {view<host>(a3), view<host>(w3), std::nullopt, two},
         [&] { return fg::conv_transpose3d(s, a3, w3, std::nullopt, {2}); });
+  const auto outer = numbers({1, 3, 4, 5}, -1, 1, 4);
+  const bool all[] = {true, true, true};
+  check("_convolution_double_backward",
+        {view<host>(a2), view<host>(w2), std::nullopt, view<host>(outer), view<host>(w2),
+         view<host>(a2), one, list{0}, one, true, list{0}, 1, std::span<const bool>(all)},
+        [&] {
+          return fg::convolution_double_backward(s, a2, w2, std::nullopt, outer, w2, a2, {1}, {0},
+                                                 {1}, true, {0}, 1);
+        });
+  const auto chance = numbers({1, 2, 2}, 0, 1, 5);
+  check("fractional_max_pool2d", {view<host>(a2), two, list{2, 3}, view<host>(chance)}, [&] {
+    return fg::fractional_max_pool2d(s, a2, {2}, {2, 3}, chance);
+  });
+  const auto chosen = fg::fractional_max_pool2d(s, a2, {2}, {2, 3}, chance);
+  check(
+      "fractional_max_pool2d_backward",
+      {view<host>(chosen.first), view<host>(a2), two, list{2, 3}, view<host>(chosen.second)}, [&] {
+        return fg::fractional_max_pool2d_backward(s, chosen.first, a2, {2}, {2, 3}, chosen.second);
+      });
   const auto p2 = fg::max_pool2d_with_indices(s, a2, {2});
   const auto p3 = fg::max_pool3d_with_indices(s, a3, {2});
   check("max_unpool2d", {view<host>(p2.values), view<host>(p2.indices), list{3, 4}}, [&] {

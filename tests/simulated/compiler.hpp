@@ -67,7 +67,8 @@ int FLAGGEMS_SIMULATED_COMPILER(CompileProgram)(void* program, int count,
   const size from = p.source.find(start);
   if (from == p.source.npos) return p.log = "error: no instance", 6;
   const size first = from + start.size();
-  p.image = rules.image_head + p.source.substr(first, p.source.find(")\n", first) - first);
+  p.image = rules.image_head + p.source.substr(first, p.source.find(")\n", first) - first) +
+            rules.image_tail;
   return 0;
 }
 int FLAGGEMS_SIMULATED_COMPILER(GetProgramLogSize)(void* program, size* bytes) {

@@ -19,6 +19,7 @@ struct vendor_rules {
   std::uint64_t most_blocks = 0x7fffffff, most_grid_threads = ~std::uint64_t{0};
   unsigned grid_quantum = 1;         ///< of which larger grids are multiples
   const char* compiler_option = "";  ///< how an option begins without which nothing is compiled
+  const char* image_tail = "";       ///< what its compiler puts behind an instance's types
   const char* compiler_results[3] = {"SUCCESS", "ERROR_COMPILATION", "ERROR"};
 };
 

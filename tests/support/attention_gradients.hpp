@@ -11,15 +11,16 @@ namespace flaggems_test {
 using values = std::vector<double>;
 
 /// The gradients by the chain rule, and bounds of what rounding of weights and slopes may change:
-/// sums of magnitudes.
+/// sums of magnitudes. That of the scores with the mask added is of [batch, heads, queries, keys].
 struct gradients {
-  values q, k, v, q_most, k_most, v_most;
+  values q, k, v, q_most, k_most, v_most, scores, scores_most;
 };
 
 inline gradients reference(const problem& p, const values& grad, const values& q, const values& k,
                            const values& v, const values& mask) {
-  gradients r{values(q.size()), values(k.size()), values(v.size()),
-              values(q.size()), values(k.size()), values(v.size())};
+  const auto scores = index(p.batch * p.heads * p.queries * p.keys);
+  gradients r{values(q.size()), values(k.size()), values(v.size()), values(q.size()),
+              values(k.size()), values(v.size()), values(scores),   values(scores)};
   const double scale = p.options.scale.value_or(1 / std::sqrt(static_cast<double>(p.e)));
   const i64 diagonal =
       p.options.alignment == fg::causal_alignment::top_left ? 0 : p.keys - p.queries;
@@ -50,6 +51,8 @@ inline gradients reference(const problem& p, const values& grad, const values& q
     }
     for (i64 j = 0; j < p.keys; ++j) {
       const double w = weight[index(j)];
+      r.scores[index(row * p.keys + j)] = w * (slope[index(j)] - dot);
+      r.scores_most[index(row * p.keys + j)] = w * (rough[index(j)] + rough_dot);
       const double s = scale * w * (slope[index(j)] - dot),
                    s_most = std::abs(scale) * w * (rough[index(j)] + rough_dot);
       for (i64 d = 0; d < p.e; ++d) {

@@ -28,12 +28,12 @@ struct planted {};
 template <class Warp>
 class simt_emulator_test : public testing::Test {
  protected:
-  static constexpr int warp = Warp::value;
+  static constexpr int warp = flaggems::kernels::block_warp(Warp::value);  // as kernels see it
 
   template <class F>
   static void launch(flaggems::i64 blocks, int threads, flaggems::i64 scratch, const F& f) {
-    flaggems::kernels::run_emulated<warp, kernel_of<planted>>("planted_op", blocks, threads,
-                                                              scratch, f);
+    flaggems::kernels::run_emulated<Warp::value, kernel_of<planted>>("planted_op", blocks, threads,
+                                                                     scratch, f);
   }
 
   /// The error that a kernel of two warps raises; a failure of the test if it raises none.
@@ -52,6 +52,10 @@ class simt_emulator_test : public testing::Test {
 };
 
 using warp_sizes = testing::Types<std::integral_constant<int, 32>, std::integral_constant<int, 64>>;
+/// With the device whose threads exchange values through memory alone.
+using all_warp_sizes =
+    testing::Types<std::integral_constant<int, 1>, std::integral_constant<int, 32>,
+                   std::integral_constant<int, 64>>;
 
 inline bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;

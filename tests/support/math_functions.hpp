@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include <flaggems/kernel/lang/vector/simd.hpp>
+#include <flaggems/kernel/lang/vector/instructions.hpp>
 #include <flaggems/kernel/math/arc.hpp>
 #include <flaggems/kernel/math/erf_inverse.hpp>
 #include <flaggems/kernel/math/hyperbolic.hpp>

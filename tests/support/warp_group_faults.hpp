@@ -20,6 +20,7 @@ enum class fault {
   wrong_rows,
   no_fence,
   no_warp_barrier,
+  late_copies,
   early_slab
 };
 template <fault Fault>
@@ -85,6 +86,10 @@ struct warp_group_unit<Machine, decltype(static_cast<int>(Machine::planted))>
                      int line = __builtin_LINE()) const {
     const u64 off = planted == fault::wrong_rows ? u64{1} << 16 : 0;  // of the next elements
     base::template multiply_rows<T, B>(sums, a, b + off, adds, line);
+  }
+  template <int Left>
+  void await_copies() const {
+    base::template await_copies<Left + (planted == fault::late_copies ? 1 : 0)>();
   }
   void fence_writes() const {
     if constexpr (planted != fault::no_fence) base::fence_writes();

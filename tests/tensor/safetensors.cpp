@@ -112,6 +112,12 @@ TEST(safetensors, writing_refuses_what_the_format_cannot_hold) {
   EXPECT_RAISES(save_safetensors(file.path(), reserved), invalid_argument, "save_safetensors");
   EXPECT_RAISES(save_safetensors(file.path(), wide), not_supported, "save_safetensors");
   EXPECT_RAISES(save_safetensors("/no/such/folder/x", {}), bad_file, "save_safetensors");
+  // What load_safetensors would refuse does not replace a file.
+  const std::vector<named_view> bytes = {{"\xff", v}};
+  const std::vector<named_text> name = {{"\xed\xa0\x80", "a"}}, value = {{"a", "\xe2\x82"}};
+  EXPECT_RAISES(save_safetensors(file.path(), bytes), invalid_argument, "save_safetensors");
+  EXPECT_RAISES(save_safetensors(file.path(), {}, name), invalid_argument, "save_safetensors");
+  EXPECT_RAISES(save_safetensors(file.path(), {}, value), invalid_argument, "save_safetensors");
   EXPECT_RAISES(load_safetensors("/no/such/file"), bad_file, "load_safetensors");
   EXPECT_RAISES(load_safetensors(::testing::TempDir()), bad_file, "load_safetensors");
 }

@@ -177,6 +177,8 @@ TEST(view, operations_refuse_bad_arguments) {
   EXPECT_RAISES(v.expand({3, 3, 4}), shape_mismatch, "expand");
   EXPECT_RAISES(v.expand({-1, 2, 3, 4}), shape_mismatch, "expand");
   EXPECT_RAISES(v.broadcast_to({2, 3, 5}), shape_mismatch, "broadcast_to");
+  const tensor_view<f32> one = v.select(0, 0).select(0, 0).select(0, 0);
+  EXPECT_RAISES(one.broadcast_to({i64{1} << 31, i64{1} << 31}), shape_mismatch, "broadcast_to");
   EXPECT_RAISES(v.reshape({5, -1}), shape_mismatch, "reshape");
   EXPECT_RAISES(v.reshape({-1, -1}), invalid_argument, "reshape");
   EXPECT_RAISES(v.reshape({-2, 12}), invalid_argument, "reshape");

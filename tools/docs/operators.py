@@ -29,9 +29,19 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "gemma_rms_norm": "rms_norm", "mm": "gemm", "addmm": "gemm", "bmm": "gemm",
            "baddbmm": "gemm", "linear": "gemm", "mv": "gemm", "int_mm": "gemm", "scaled_mm": "gemm", "fp8_matmul": "gemm",
            **dict.fromkeys(("scaled_dot_product_attention_math", "scaled_dot_product_efficient_attention",
-                            "scaled_dot_product_attention_forward"), "scaled_dot_product_flash_attention"),
-           "scaled_dot_product_attention_backward": "scaled_dot_product_flash_attention_backward",
+                            "scaled_dot_product_attention_forward", "scaled_dot_product_cudnn_attention", "cudnn_attention_forward",
+                            "scaled_dot_product_fused_attention_overrideable"), "scaled_dot_product_flash_attention"),
+           **dict.fromkeys(("scaled_dot_product_attention_backward", "scaled_dot_product_cudnn_attention_backward",
+                            "scaled_dot_product_efficient_attention_backward", "efficient_attention_backward",
+                            "scaled_dot_product_fused_attention_overrideable_backward"), "scaled_dot_product_flash_attention_backward"),
+           "flash_mla": "flash_attn_varlen_func",
+           **dict.fromkeys(("flash_mla_with_kvcache", "triton_sparse_mla_fwd_interface", "sparse_attn_triton"), "flash_mla_sparse_fwd"),
+           **dict.fromkeys(("fp8_mqa_logits", "fp8_fp4_mqa_logits", "bf16_paged_mqa_logits", "fp8_paged_mqa_logits",
+                            "fp8_fp4_paged_mqa_logits"), "gemm"),
            "flash_attention_forward": "flash_attn_varlen_func", "rms_norm_forward": "fused_rms_norm",
+           "fused_indexer_q_rope_quant_mxfp4": "fused_indexer_q_rope_quant",
+           "fused_inv_rope_fp8_quant_packed": "fused_inv_rope_fp8_quant", "mrope": "apply_rotary_pos_emb",
+           "bucket_sort_topk": "topk", "beam_search_score": "add",
            "rsub": "sub_scaled",
            "add_relu": "relu", "prelu": "prelu_kernel", "prelu_kernel_backward": "where",
            "log_sigmoid_forward": "log_sigmoid", "log_sigmoid_backward": "mul",
@@ -55,6 +65,13 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **dict.fromkeys(("conv1d", "conv2d", "conv3d", "conv_depthwise2d"), "gemm"), "rwkv_ka_fusion": "sum", "rwkv_mm_sparsity": "sum",
            "outer": "mul", "kron": "mul", "addr": "gemm", "addmv": "gemm",
            **dict.fromkeys(("addbmm", "bilinear", "matmuladd"), "gemm"), "linalg_cross": "sub", "hadamard_transform": "add",
+           **{f"hadamard_transform_{n}n": "add" for n in (12, 20, 28, 40)}, "cholesky_solve_helper": "cholesky_solve",
+           **dict.fromkeys(("linalg_lu_factor", "linalg_lu", "linalg_det", "linalg_slogdet"), "linalg_lu_factor_ex"),
+           **dict.fromkeys(("cholesky_backward", "cholesky_inverse_backward", "cholesky_solve_backward", "linalg_solve_triangular_backward",
+                            "linalg_lu_backward", "linalg_lu_factor_ex_backward", "linalg_slogdet_backward"), "linalg_solve_triangular"),
+           **dict.fromkeys(("linalg_svd_backward", "linalg_det_backward", "linalg_lstsq_backward"), "gemm"),
+           "linalg_cholesky": "linalg_cholesky_ex", "linalg_ldl_factor": "linalg_ldl_factor_ex", "fft": "fft_fft",
+           **dict.fromkeys(("linalg_svdvals", "svd"), "linalg_svd"),
            **dict.fromkeys(("rand", "rand_like"), "uniform"), **dict.fromkeys(("randn", "randn_like"), "normal"),
            **dict.fromkeys(("random_", "randint", "randint_like"), "random"), "randperm": "argsort",
            **dict.fromkeys(("dropout", "native_dropout"), "masked_scale"),
@@ -78,6 +95,11 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
                             "miopen_batch_norm"), "native_batch_norm"),
            **dict.fromkeys(("grouped_topk", "topk_softplus_sqrt"), "topk"), "router_gemm": "gemm",
            **dict.fromkeys(("moe_align_block_size", "moe_align_block_size_triton"), "argsort"),
+           **dict.fromkeys(("dispatch_fused_moe_kernel", "invoke_fused_moe_triton_kernel"), "expert_product"),
+           **dict.fromkeys(("fused_experts_impl", "inplace_fused_experts", "fused_marlin_moe", "fused_marlin_moe_w4a16_int4",
+                            "fused_marlin_moe_w4a16_mxfp4", "fused_moe", "fp8_fp4_mega_moe", "fp8_fp4_mega_moe_torch_ref"),
+                           "fused_experts"),
+           "scaled_grouped_mm": "grouped_mm", "stage_deepseek_v4_mega_moe_inputs": "amax",
            **{f"adaptive_{kind}_pool{n}d{way}": f"adaptive_{kind}_pool{way}" for n in (1, 2, 3)
               for kind in ("avg", "max") for way in ("", "_backward")},
            **{f"upsample_{kind}{way}": f"upsample_linear{way}" for way in ("", "_backward")
@@ -88,6 +110,13 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            **{f"grid_sampler_{n}d{way}": f"grid_sampler{way}" for n in (2, 3) for way in ("", "_backward")},
            "max_unpool2d": "scatter", "max_unpool3d": "scatter",
            "cudnn_batch_norm_backward": "native_batch_norm_backward",
+           "batch_norm_impl_index": "native_batch_norm", "batch_norm_impl_index_backward": "native_batch_norm_backward",
+           **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "chunk_gated_delta_rule", "chunk_gated_delta_rule_fwd",
+                            "linear_backward", "convolution_mode", "cudnn_convolution", "convolution_double_backward"), "gemm"),
+           "thnn_fused_lstm_cell": "lstm_cell", "thnn_fused_lstm_cell_backward_impl": "lstm_cell_backward",
+           "fused_recurrent_gated_delta_rule_fwd": "gated_delta_rule", "ctc_loss_forward": "ctc_loss",
+           "embedding_bag_dense_backward": "embedding_dense_backward", "embedding_bag_per_sample_weights_backward": "sum",
+           "pdist_backward": "sum", "fractional_max_pool2d_backward": "scatter",
            "miopen_batch_norm_backward": "native_batch_norm_backward", "weight_norm": "weight_norm_interface",
            **dict.fromkeys(("add_rms_norm", "rmsnorm", "fused_q_kv_rmsnorm"), "rms_norm"),
            "te_rmsnorm_fwd": "fused_rms_norm", "te_rmsnorm_bwd": "fused_rms_norm_backward",
@@ -104,6 +133,11 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "fused_adam": "mul", "amp_update_scale": "where", "amp_foreach_non_finite_check_and_unscale": "mul",
            **dict.fromkeys(("fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask",
                             "fake_quantize_learnable_per_tensor_affine"), "mul"),
+           **dict.fromkeys(("einsum", "compute_linear_combination", "matmul_bias_activation", "w8a8_block_fp8_matmul"), "gemm"),
+           "fp8_einsum": "w8a8_block_fp8_bmm", "convert_weight_to_int4pack": "bitwise_or",
+           "unsafe_masked_index": "index", "unsafe_masked_index_put_accumulate": "index_put",
+           **dict.fromkeys(("dyn_quant_pack_4bit_weight", "functional_sym_constrain_range", "empty_permuted",
+                            "functional_sym_constrain_range_for_size", "list_to_tensor", "make_dep_token"), "copy_"),
            "per_token_group_quant_fp8": "act_quant", "weight_int8pack_mm": "gemm", "segment_reduce": "scatter",
            "segment_reduce_backward": "scatter", "cummax_helper": "cummax", "cummin_helper": "cummin",
            "nonzero": "masked_select", "nonzero_static": "masked_select", "masked_fill": "where",
@@ -163,7 +197,7 @@ def with_options(name):
 
 def without_private(text):
     """The text with the bodies of `namespace detail { ... }` left out."""
-    out, depth, skipping = [], 0, 0
+    out, skipping = [], 0
     for line in text.splitlines():
         if re.match(r"namespace (flaggems::)?detail {", line):
             skipping = 1
@@ -265,12 +299,16 @@ def other_names(root):
 
 
 def declaration(lines, start):
-    """The declaration that begins at `start`, on one line, up to its body."""
-    text = ""
-    for line in lines[start:start + 14]:
-        text += " " + line.split("//")[0].strip()
-        if "{" in line or line.rstrip().endswith(";"):
-            break
+    """The declaration that begins at `start`, on one line, up to its body, and with its "{"."""
+    text, depth = "", 0
+    for line in lines[start:start + 24]:
+        code = line.split("//")[0].replace("[[maybe_unused]] ", "").strip()
+        text += " "
+        for char in code:
+            depth += {"(": 1, ")": -1}.get(char, 0)
+            text += char
+            if char in "{;" and depth == 0:  # not those of a default, "= {}"
+                return re.sub(r"\s+", " ", text).strip()
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -334,10 +372,10 @@ def structs(root):
     """The public structs and enumerations of ops/ by name, each on one line without its functions."""
     found = {}
     ops = root / INCLUDE / "ops"
-    for header in [*sorted(ops.glob("*.hpp")), *ops.glob("plan/indices.hpp")]:
+    for header in sorted([*ops.glob("*.hpp"), *ops.glob("plan/convolution.hpp"), *ops.glob("plan/indices.hpp")]):
         text = "\n".join(without_private(header.read_text()))
         text = re.sub(r"\s*//.*|^#.*|\[\[no_unique_address\]\] ?", "", text, flags=re.M)
-        for match in re.finditer(r"^(struct|enum class) (\w+) {", text, re.M):
+        for match in re.finditer(r"^(struct|enum class) (\w+)(?: : \w+)? {", text, re.M):
             body = text[match.end():closing(text, match.end(), "{}") - 1]
             members = re.sub(r"\s+", " ", body).strip()
             if match[1] == "struct":
@@ -352,19 +390,37 @@ def named(signatures, types):
     lines, text = [], " ".join(signatures)
     for _ in range(2):
         for name, line in types.items():
-            if line not in lines and re.search(rf"\b{name}\b", text) and ("_options" in name or "tensor<" in line
-                                                                         or line.startswith("enum")):
+            if line not in lines and re.search(rf"\b{name}\b", text) and not re.search(r"{  }|using |\+\+", line):
                 lines.append(line)
         text += " ".join(lines)
     return lines
 
 
-def result_of(body, types):
-    """What a function that makes tensors gives: a struct or pair of them that its body names, or a tensor."""
-    for name, line in types.items():
-        if "tensor<" in line and re.search(rf"\b{name}\b", body):
-            return name
-    return "std::pair of tensors" if re.search(r"std::pair[(<{]", body) else "tensor"
+def results(root):
+    """{operator: what it gives}, of those whose schema in the registry gives several tensors."""
+    found = {}
+    for family in sorted((root / INCLUDE / "registry" / "families").glob("*.hpp")):
+        text = re.sub(r'"\s*\n\s*"', "", family.read_text())  # of schemas on several lines
+        for name, given in re.findall(r'FLAGGEMS_BIND\w*\(\(?flaggems::(\w+)[^"]*"[^"\n]* -> (\([^)"]*\)|Tensor\[\])', text):
+            parts = [part.split() for part in given.strip("()").split(",")]
+            if given == "Tensor[]":
+                found.setdefault(name, "a std::vector of tensors")
+            elif len(parts) > 1:
+                named = all(len(part) == 2 for part in parts)
+                kind = "tensors" if all(part[0] == "Tensor" for part in parts) else "results"
+                found[name] = f"{kind} {', '.join(part[1] for part in parts)}" if named else f"{len(parts)} {kind}"
+    return found
+
+
+def result_of(name, body, types, several):
+    """What a function that makes tensors gives: a struct, pair or tuple of them that its body names, what
+    the registry says, or a tensor."""
+    for kind, line in types.items():
+        if "tensor<" in line and (kind == f"{name}_results" or re.search(rf"\b{kind}\b", body)):
+            return kind
+    if (made := re.search(r"std::(pair|tuple)(?:_cat)?(?: \w+)?[(<{]", body)):
+        return f"std::{made[1]} of " + several.get(name, "tensors")
+    return several.get(name, "tensor")
 
 
 # The lines of macros that make an operator: the arguments, if not the line's own, and its forms.
@@ -385,6 +441,7 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
          "QUANTILE": ("std::optional<i64> dim = {}, bool keepdim = false, quantile_interpolation interpolation = "
                       "quantile_interpolation::linear",
                       ["{name}(stream, x, q, out{given})", "{name}(stream, x, q{given}) -> tensor"]),
+         "HADAMARD": ("f64 scale = 1", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "STATISTIC": ("", ["{name}(stream, x, out{given})", "{name}(stream, x{given}) -> tensor"]),
          "WINDOW": ("", ["{name}<T = f32>(stream, i64 window_length, bool periodic = true{given}) -> tensor"]),
          "CONVOLUTION": ("int_list stride = {1}, int_list or conv_padding padding = {0}, int_list dilation = {1}, "
@@ -427,6 +484,9 @@ FORMS = {"VIEW": ("", ["{name}(x{given}) -> view"]), "OTHER_VIEW": ("", ["{name}
                                                    "{name}(stream, x{given}) -> values and indices"]),
          "ADAPTIVE_MAX_BACKWARD": (" ", ["{name}(stream, grad_output, x, indices, grad_input)",
                                          "{name}(stream, grad_output, x, indices) -> tensor"]),
+         "RECURRENT": ("bool has_biases, i64 num_layers, f64 dropout, bool train, bool bidirectional",
+                       ["{name}(stream, input, hx, params{given}, bool batch_first, generator = {{}}) -> rnn_results",
+                        "{name}(stream, data, batch_sizes, hx, params{given}, generator = {{}}) -> rnn_results"]),
          "CONV_TRANSPOSE": ("int_list stride = {1}, int_list padding = {0}, int_list output_padding = {0}, "
                             "i64 groups = 1, int_list dilation = {1}",
                             ["{name}(stream, input, weight, bias, out{given})",
@@ -468,7 +528,7 @@ MADE_OF = {"SCATTER": 5, "SCATTER_VALUE": 6, "VIEW_SCATTER": 3, "DRAW1": 2, "DRA
 
 
 def from_headers(root):
-    types = structs(root)
+    types, several = structs(root), results(root)
     for header in sorted((root / INCLUDE / "ops").glob("*.hpp")):
         if header.name in HELPERS:
             continue
@@ -531,7 +591,7 @@ def from_headers(root):
                     name, called, parameters, _ = found
                     body = "\n".join(lines[index:]).partition("\n}\n")[0]
                     makes = "nodiscard" in text and "const S& stream" in text
-                    made = found[3] or result_of(body, types)
+                    made = found[3] or result_of(name, body, types, several)
                     result = f" -> {made}" if makes else ""
                     signatures = [f"{called}({parameters}){result}"]
             if name:
@@ -635,12 +695,21 @@ def markdown(root=ROOT):
            "Every operator raises `flaggems::error` before anything is written. In `name<T>(...)` "
            "the caller says T; `<T = f32>` is what it is otherwise, and `<T = void>` that it comes "
            "from the operands. `operators::` names the type by which a device's own implementation "
-           "([device-guide.md](device-guide.md)) replaces the operator.", ""]
+           "([device-guide.md](device-guide.md)) replaces the operator. A list of tensors is a `std::vector`, an "
+           "array or a span of views, or `std::tie(a, b)`.", "",
+           "What is not listed is not there under that name: `matmul` is `mm`, `bmm` and `linear`.", "",
+           "| header in `flaggems/ops/` | names |", "|---|---|"]
+    headers = list(dict.fromkeys(e["header"] for e in entries))
+    for header in headers:
+        names = " ".join(e["name"] for e in entries if e["header"] == header)
+        anchor = "flaggems" + re.sub(r"[/.]", "", header)
+        out.append(f"| [{header.removeprefix('ops/')}](#{anchor}) | {names} |")
+    out.append("")
     for header in BASICS:
         if any(e["header"] == header for e in first):
             out += section([e for e in first if e["header"] == header],
                            f"Before operators: `flaggems/{header}`")
-    for header in dict.fromkeys(e["header"] for e in entries):
+    for header in headers:
         out += section([e for e in entries if e["header"] == header], f"`flaggems/{header}`", True)
     return "\n".join(out)
 

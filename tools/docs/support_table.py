@@ -47,15 +47,23 @@ SAME_LAUNCH = {"zero_": "fill_", "full": "fill_", "zeros": "fill_", "ones": "fil
                "embedding_backward": "embedding_dense_backward", "cumsum_": "cumsum", "cumprod_": "cumprod",
                "index_add_": "index_add", "index_reduce_": "index_reduce", "addmv": "addmm", "addr": "addmm",
                **dict.fromkeys(("batch_norm", "batch_norm_no_update", "batch_norm_with_update", "cudnn_batch_norm",
-                                "miopen_batch_norm", "native_batch_norm_legit", "native_batch_norm_legit_no_training"),
+                                "miopen_batch_norm", "batch_norm_impl_index", "native_batch_norm_legit", "native_batch_norm_legit_no_training"),
                                "native_batch_norm"),
-               **dict.fromkeys(("cudnn_batch_norm_backward", "miopen_batch_norm_backward"), "native_batch_norm_backward"),
+               **dict.fromkeys(("cudnn_batch_norm_backward", "miopen_batch_norm_backward", "batch_norm_impl_index_backward"),
+                               "native_batch_norm_backward"),
                **{f"max_pool{n}d_backward": f"max_pool{n}d_with_indices_backward" for n in (2, 3)},
                "weight_norm": "weight_norm_interface", "rmsnorm": "rms_norm", "fused_q_kv_rmsnorm": "rms_norm",
                "matmuladd": "addmm", "router_gemm": "mm", "grid_sampler": "grid_sampler_2d",
                "moe_align_block_size_triton": "moe_align_block_size", "cummax_helper": "cummax", "cummin_helper": "cummin",
                "index_put_impl_": "index_put_", "is_all_true": "all", "is_any_true": "any", "assert_async": "functional_assert_async",
-               "moe_sum": "sum", "rms_norm_forward": "fused_rms_norm", "rms_norm_backward": "fused_rms_norm_backward",
+               "moe_sum": "sum", "invoke_fused_moe_triton_kernel": "dispatch_fused_moe_kernel",
+               **dict.fromkeys(("fused_experts_impl", "inplace_fused_experts"), "fused_experts"),
+               **dict.fromkeys(("fused_marlin_moe_w4a16_int4", "fused_marlin_moe_w4a16_mxfp4"), "fused_marlin_moe"),
+               "fp8_fp4_mega_moe_torch_ref": "fp8_fp4_mega_moe", "rms_norm_forward": "fused_rms_norm", "rms_norm_backward": "fused_rms_norm_backward",
+               "fused_indexer_q_rope_quant_mxfp4": "fused_indexer_q_rope_quant",
+               "fused_inv_rope_fp8_quant_packed": "fused_inv_rope_fp8_quant", "beam_search_score": "add", "beam_search_score_": "add",
+               "matmul_bias_activation": "linear",
+               "cholesky_solve_helper": "cholesky_solve", "fft": "fft_fft",
                "scaled_dot_product_attention_backward": "scaled_dot_product_flash_attention_backward"}
 # Those whose kernel on a chip is another operator's, besides operators.DONE_BY.
 SAME_KERNEL = {"concat_and_cache_mla": "scatter", "reshape_and_cache": "scatter", "reshape_and_cache_flash": "scatter", "gather": "index_select", "take": "index_select", "index": "index_select", "isin": "any",
@@ -64,10 +72,20 @@ SAME_KERNEL = {"concat_and_cache_mla": "scatter", "reshape_and_cache": "scatter"
                **dict.fromkeys(("native_batch_norm", "native_batch_norm_backward", "instance_norm", "weight_norm_interface",
                                 "weight_norm_interface_backward"), "sum"),
                **{f"adaptive_max_pool{n}d_backward": "max_pool_with_indices_backward" for n in (2, 3)},
+               **dict.fromkeys(("fused_deepseek_v4_qnorm_rope_kv_rope_insert", "fused_inv_rope_fp8_quant",
+                                "fused_inv_rope_fp8_quant_packed"), "indexer_k_quant_and_cache"),
+               "hc_head_fused_kernel": "mhc_pre",
+               **dict.fromkeys(("cholesky_solve", "cholesky_solve_helper", "cholesky_inverse"), "linalg_solve_triangular"),
+               "linalg_householder_product": "ormqr", "linalg_lstsq": "linalg_svd",
+               **dict.fromkeys(("w8a8_block_fp8_bmm", "fp8_einsum", "cutlass_scaled_mm"), "gemm"),
+               **dict.fromkeys(("weight_int4pack_mm_with_scales_and_zeros", "gather_block_quantized"), "mul"),
+               "fused_moving_avg_obs_fq_helper": "where",
                "affine_grid_generator": "mul", "assert_async": "copy", "polygamma": "special_zeta", "mvlgamma": "lgamma",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
-NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "is_nonzero", "with_bias", "with_mask", "with_score", "epilogue"} | operators.VIEWS
+NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "is_nonzero", "with_bias", "with_mask", "with_score", "epilogue",
+             "empty_permuted", "list_to_tensor", "make_dep_token", "functional_sym_constrain_range",
+             "functional_sym_constrain_range_for_size"} | operators.VIEWS
 
 
 def compiled_operators():
@@ -91,11 +109,12 @@ DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx9
 | maca | 64 lanes | as a dialect of CUDA, by clang | - |
 | corex | 64 lanes | as a dialect of CUDA, by clang | - |
 | gcu | 32 lanes, grids of 48 | - | - |
-| ascend | all but launches | - | ACL 1.17, of torch-npu 2.14 |
+| ascend | all but launches of operators | - | ACL 1.17, of torch-npu 2.14 |
 | mlu | all but launches of operators | - | - |
 | kunlun | all but launches of operators | - | - |
 | level_zero | 32 lanes | to SPIR-V by clang 15 and llvm-spirv 15 | Level Zero 1.4 |
 | opencl | run on a real driver, PoCL 3.1: the suites of devices, most operators | by clang 15 for spir64 | OpenCL 3.0 |
+| opencl on NVIDIA's driver | 32 lanes | to PTX by NVRTC for compute_80 | OpenCL 3.0 |
 """
 
 

@@ -4,7 +4,7 @@
 import re
 
 COLLECTIVES = ("sync sync_cluster leave_cluster reduce reduce_block reduce_warps reduce_subwarp reduce_group reduce_cluster"
-               " accumulate exclusive_scan exclusive_scan_block any_in_warp count_in_turn shuffle_xor wait_copies"
+               " accumulate exclusive_scan exclusive_scan_block exclusive_scan_warps any_in_warp count_in_turn shuffle_xor wait_copies"
                " sync_copies multiply_tiles transpose_tile").split()
 OF_BLOCK = r"\b(?:block|machine)_?\s*\.\s*(?:template\s+)?"
 CALL = re.compile(OF_BLOCK + rf"({'|'.join(COLLECTIVES)})\b")

@@ -10,6 +10,7 @@
 #include <flaggems/adapters/torch_operators/arguments.hpp>
 #include <flaggems/adapters/torch_operators/autocast.hpp>
 #include <flaggems/adapters/torch_operators/gradients.hpp>
+#include <flaggems/adapters/torch_operators/outputs.hpp>
 #include <flaggems/registry/registry.hpp>
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -119,10 +120,13 @@ constexpr bool suits_torch(const schema& s) {
 template <class Device>
 struct torch_kernel final : c10::OperatorKernel {
   using log_function = std::function<void(const torch_call&)>;
-  /// `replaces`: stands before ATen's, to which it leaves what it does not take.
-  torch_kernel(const registered_operator<Device>& r, bool is_before_aten, bool may_fall_back,
-               std::string key, std::shared_ptr<const log_function> f)
+  /// `replaces`: stands before ATen's, to which it leaves what it does not take. `t`: of one with
+  /// outputs, the form that makes new results; null if there is none.
+  torch_kernel(const registered_operator<Device>& r, const registered_operator<Device>* t,
+               bool is_before_aten, bool may_fall_back, std::string key,
+               std::shared_ptr<const log_function> f)
       : op(&r),
+        twin(t),
         replaces(is_before_aten),
         falls_back(may_fall_back),
         name(std::move(key)),
@@ -134,7 +138,7 @@ struct torch_kernel final : c10::OperatorKernel {
     const std::size_t n = s.parameters.size();
     const c10::ArrayRef<c10::IValue> values(stack->data() + (stack->size() - n), n);
     any_tensor<Device> made[max_results];
-    any_results<Device> made_otherwise;  // a list or a bool
+    any_results<Device> made_otherwise;  // with integers, a list or a bool
     int device_index = 0;
     {
       const torch_arguments<Device> arguments(s, values);
@@ -153,7 +157,12 @@ struct torch_kernel final : c10::OperatorKernel {
       const std::span<any_tensor<Device>> results(made, static_cast<std::size_t>(s.new_results()));
       const auto stream = torch_stream<Device>(device_index);
       const auto run = [&] {
-        if (s.gives_tensors())
+        if (replaces && op->form() == bindings::form::out)
+          torch_write(
+              *op, twin, arguments, values, stream,
+              [&](any_tensor<Device>&& x) { return to_torch(std::move(x), device_index); },
+              [](const at::Tensor& from, const at::Tensor& to) { to.copy_(from); });
+        else if (s.gives_tensors())
           op->call(stream, arguments.list(n), results);
         else
           op->call(stream, arguments.list(n), made_otherwise);
@@ -162,13 +171,14 @@ struct torch_kernel final : c10::OperatorKernel {
         run();
       } else if (const auto reason = arguments.other_dtype(); op->promotes() && !reason.empty()) {
         return refuse(handle, keys, stack, values, reason);
-      } else if (op->form() == bindings::form::out && arguments.repeats_into(s.results.size())) {
+      } else if (twin == nullptr && op->form() == bindings::form::out &&
+                 arguments.repeats_into(s.results.size())) {
         return refuse(handle, keys, stack, values, "an output to be resized");
       } else if (!falls_back) {
         run();
       } else {
-        // Nothing is written before an operator raises. ATen's takes more types, resizes outputs,
-        // and says what is wrong as PyTorch's users know it.
+        // Nothing is written before an operator raises. ATen's takes more types, and says what is
+        // wrong as PyTorch's users know it.
         std::optional<error> refused;
         try {
           run();
@@ -183,7 +193,7 @@ struct torch_kernel final : c10::OperatorKernel {
     put_results(s, values, made, std::move(made_otherwise), device_index, stack);
   }
 
-  const registered_operator<Device>* op;
+  const registered_operator<Device>*op, *twin;
   bool replaces, falls_back;
   mutable std::atomic<bool> has_warned{false};
   std::string name;
@@ -219,9 +229,15 @@ struct torch_kernel final : c10::OperatorKernel {
         const at::Tensor& t = values[i].toTensor();
         if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
       }
+    if (!s.gives_tensors()) made = made_otherwise.tensors.data();
+    auto number = made_otherwise.integers.begin();
     for (const schema_result& r : s.results) {
       if (r.kind == parameter_kind::boolean) {
         results.emplace_back(made_otherwise.truth);
+        continue;
+      }
+      if (r.kind == parameter_kind::integer) {
+        results.emplace_back(*number++);
         continue;
       }
       if (r.kind == parameter_kind::tensors) {
@@ -248,9 +264,10 @@ struct torch_kernel final : c10::OperatorKernel {
 /// Operators of registry<Device> in PyTorch, from construction to destruction; neither may meet
 /// calls of them on other threads. ATen's stay behind ours: tensors of another device or layout,
 /// given or new, and masks as indices are ATen's. What else ours do not take (a dtype that the
-/// registry was not compiled for, outputs to be resized) raises; with `fall_back` that is ATen's,
-/// too, and the log says why. Operators of other namespaces always raise; those that have a rule
-/// carry gradients (torch_operators/gradients.hpp), the others refuse tensors that require them.
+/// registry was not compiled for) raises; with `fall_back` that is ATen's, too, and the log says
+/// why. Outputs get the sizes of the results. Operators of other namespaces always raise; those
+/// that have a rule carry gradients (torch_operators/gradients.hpp), the others refuse tensors that
+/// require them.
 /// With `Device` meta they are functions for PyTorch's tensors without elements, so that
 /// torch.compile and torch.export see the operators that another object has for a device.
 ///
@@ -273,7 +290,7 @@ class torch_operators {
         log_(std::make_shared<const std::function<void(const torch_call&)>>(
             std::move(options_.log))) {
     for (const auto family : registry<Device>::families())
-      for (const registered_operator<Device>& op : family()) consider(op);
+      for (const registered_operator<Device>& op : family()) consider(op, family());
     for (const std::string& name : options_.include) require(name);
   }
   torch_operators(torch_operators&&) = default;
@@ -321,7 +338,8 @@ class torch_operators {
       return "ATen composes it of others, from which its gradients come";
     return "";
   }
-  void consider(const registered_operator<Device>& op) {
+  void consider(const registered_operator<Device>& op,
+                std::span<const registered_operator<Device>> family) {
     const schema& s = op.schema();
     if (!is_wanted(s)) return;
     const std::string name = full_name(s);
@@ -332,7 +350,7 @@ class torch_operators {
     const bool replaces = s.space.empty();
     auto kernel =
         torch::CppFunction::makeFromBoxedFunctor(std::make_unique<detail::torch_kernel<Device>>(
-            op, replaces, options_.fall_back, name, log_));
+            op, detail::torch_twin_of(op, family), replaces, options_.fall_back, name, log_));
     if (replaces) {
       // Below autograd and before all back ends: so ATen's kernels stay where they are.
       library("aten", torch::Library::IMPL, c10::DispatchKey::BackendSelect)

@@ -318,7 +318,13 @@ inline tvm_ffi_value tvm_ffi_owner(const schema& s, std::span<const TVMFFIAny> g
   tvm_ffi_check(TVMFFIObjectIncRef(given[0].v_obj));
   return {kTVMFFITensor, given[0].v_obj};
 }
-/// What a call of views, or of one that gives a list or a bool, gives.
+inline tvm_ffi_value tvm_ffi_integer(i64 x) {
+  TVMFFIAny number{};
+  number.type_index = kTVMFFIInt;
+  number.v_int64 = x;
+  return tvm_ffi_value(number);
+}
+/// What a call of views, or of one that gives integers, a list or a bool, gives.
 template <class Device>
 tvm_ffi_value tvm_ffi_results(const schema& s, any_results<Device>&& made,
                               std::span<const TVMFFIAny> given, int device_index) {
@@ -333,6 +339,14 @@ tvm_ffi_value tvm_ffi_results(const schema& s, any_results<Device>&& made,
     const any_view<Device> view = x.view();
     values.push_back(x.is_view() ? tvm_ffi_result(view, device_index, tvm_ffi_owner(s, given))
                                  : tvm_ffi_result(std::move(x), device_index));
+  }
+  if (!made.integers.empty()) {
+    auto tensor = values.begin();
+    std::vector<tvm_ffi_value> all;
+    for (auto number = made.integers.begin(); const schema_result& r : s.results)
+      all.push_back(r.kind == parameter_kind::integer ? tvm_ffi_integer(*number++)
+                                                      : std::move(*tensor++));
+    return tvm_ffi_array(all);
   }
   if (s.results[0].kind == parameter_kind::tensors) return tvm_ffi_array(values);
   return std::move(values[0]);

@@ -4,6 +4,7 @@
 import contextlib
 import importlib
 import sys
+import warnings
 
 import tvm_ffi
 
@@ -109,12 +110,28 @@ def _stream_of(args, kwargs):
     return tvm_ffi.use_raw_stream(tvm_ffi.device(str(device)), stream.cuda_stream)
 
 
-class _Call:
-    """An overload for arguments of certain types."""
+def _give(outputs, results):
+    """Writes results into PyTorch's tensors, which get the sizes of these; with a warning if they had elements, as ATen's."""
+    torch = importlib.import_module("torch")
+    for output, result in zip(outputs, results):
+        if not torch.can_cast(result.dtype, output.dtype):
+            raise TypeError(f"expected an output that takes {result.dtype}, got {output.dtype} [dtype_mismatch]")
+    for output, result in zip(outputs, results):
+        if output.shape != result.shape:
+            if output.numel() > 0:
+                warnings.warn(f"an output of sizes {list(output.shape)} was resized to {list(result.shape)}; give one of "
+                              "no elements, or of the right sizes", stacklevel=5)
+            output.resize_(result.shape)
+        output.copy_(result)
 
-    def __init__(self, schema, function, places, args, kwargs):
+
+class _Call:
+    """An overload for arguments of certain types. `twin`: of one with outputs, the function that gives new results instead."""
+
+    def __init__(self, schema, function, twin, places, args, kwargs):
         values = [p if p is None else value_at(p, args, kwargs) for p in places]
         self.function, self.places = function, places
+        self.twin = twin if all(_is_pytorchs(v) for p, v in zip(schema.parameters, values) if p.written) else None
         self.conversions = [_conversion(schema, p, v) for p, v in zip(schema.parameters, values)]
         self.written = [place for p, place in zip(schema.parameters, places) if p.written]
         self.results, self.gives_list = schema.new_results, schema.gives_list
@@ -134,7 +151,7 @@ class _Call:
             value = args[place] if type(place) is int else value_at(place, args, kwargs)
             values.append(value if conversion is None else conversion(value))
         with _stream_of(args, kwargs) if self.in_stream else contextlib.nullcontext():
-            made = self.function(*values)
+            made = self.function(*values) if self.twin is None else self._resizing(values)
         if self.gives_list:
             return list(map(self._wrapped, made))
         if self.results == 1:
@@ -143,6 +160,18 @@ class _Call:
             written = tuple(value_at(place, args, kwargs) for place in self.written)
             return written[0] if len(written) == 1 else written
         return tuple(map(self._wrapped, made))
+
+    def _resizing(self, values):
+        """Writes into outputs, of which those of other sizes are resized, as ATen's functions do."""
+        inputs, outputs = values[:-len(self.written)], values[-len(self.written):]
+        if all(output.numel() > 0 for output in outputs):
+            try:
+                return self.function(*values)
+            except ValueError as problem:
+                if "[shape_mismatch]" not in str(problem):
+                    raise
+        made = self.twin(*inputs)
+        _give(outputs, list(map(self._wrapped, [made] if len(outputs) == 1 else made)))
 
     def _wrapped(self, value):
         # Where an argument was PyTorch's, TVM-FFI has made its tensor already.
@@ -158,9 +187,10 @@ def _kind(value):
 class Operator:
     """An operator and its overloads; calling it chooses one, by the types of the arguments."""
 
-    def __init__(self, name, overloads, prefix):
+    def __init__(self, name, overloads, prefix, family=None):
         self.__name__ = name
         self.overloads, self._prefix = overloads, prefix
+        self._family = overloads if family is None else family  # all overloads of the name
         self.__doc__ = "\n".join(s.text for s in overloads)
         self._calls = {}
 
@@ -179,7 +209,9 @@ class Operator:
         for schema in self.overloads:
             places = schema.bind(args, kwargs)
             if not isinstance(places, str):
-                return _Call(schema, tvm_ffi.get_global_func(self._prefix + schema.key), places, args, kwargs)
+                twin = schema.twin_among(self._family)
+                functions = [s and tvm_ffi.get_global_func(self._prefix + s.key) for s in (schema, twin)]
+                return _Call(schema, *functions, places, args, kwargs)
             refused.append(f"  {schema.text}: {places}")
         raise TypeError(f"{self.__name__}: expected the arguments of an overload\n" + "\n".join(refused))
 
@@ -187,7 +219,7 @@ class Operator:
         """The overload of this name alone ("" is the one without)."""
         for schema in self.overloads:
             if schema.key.partition(".")[2] == name:
-                return self.__dict__.setdefault(f".{name}", Operator(schema.key, [schema], self._prefix))
+                return self.__dict__.setdefault(f".{name}", Operator(schema.key, [schema], self._prefix, self._family))
         raise AttributeError(f"{self.__name__} has no overload {name!r}")
 
 
@@ -250,6 +282,9 @@ class Libraries:
             name = path.stem.removeprefix("libflaggems_operators").replace("_", "", 1)
             library = Library(path, f"flaggems.{name}." if name else "flaggems.")
             self._libraries[library.kind] = library
+        if not self._libraries:
+            raise ImportError(f"flaggems: no libflaggems_operators in {folder}: install the package, or take it from a build, where "
+                              "it is in build/<preset>/adapters/python")
         first = next(iter(self._libraries.values()))
         self.names, self.schemas = first.names, first.schemas
 
@@ -267,7 +302,7 @@ class Libraries:
 
 
 class Library:
-    """The operators of the library at `path`, whose functions get names that begin with `prefix`."""
+    """The operators of the library at `path`, whose functions get names that begin with `prefix`: library.NAME(...)."""
 
     def __init__(self, path, prefix):
         self.module, self._prefix = tvm_ffi.load_module(str(path)), prefix
@@ -282,6 +317,11 @@ class Library:
         if name not in self._operators:
             self._operators[name] = Operator(name, self._schemas[name], self._prefix)
         return self._operators[name]
+
+    def __getattr__(self, name):
+        if name not in self.__dict__.get("_schemas", ()):
+            raise AttributeError(f"the library has no operator {name!r}")
+        return self[name]
 
     def names(self):
         return list(self._schemas)

@@ -88,6 +88,13 @@ class Schema:
         self.positional = sum(not p.keyword_only for p in self.parameters)
         self.outputs = [p for p in self.parameters if p.written and p.keyword_only]
 
+    def twin_among(self, schemas):
+        """Of a schema with outputs the one that gives new results instead; None if there is none."""
+        inputs = [(p.name, p.type) for p in self.parameters if not p.written]
+        twins = [s for s in schemas if s.new_results == len(self.outputs) > 0 and not s.gives_list
+                 and [(p.name, p.type) for p in s.parameters] == inputs]
+        return twins[0] if twins and len(inputs) + len(self.outputs) == len(self.parameters) else None
+
     def bind(self, args, kwargs):
         """Where each parameter's argument is, or a string that says why the schema does not take these.
 

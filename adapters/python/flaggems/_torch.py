@@ -243,10 +243,10 @@ def _replace(*options):
 def enable(exclude=(), *, fallback=False, log=None):
     """Puts all operators but those of `exclude` before ATen's, in the place of those in force.
 
-    Names are "add", with all its overloads, or "add.Tensor". What an operator does not take (a dtype, an output to be
-    resized) raises; with `fallback` it is ATen's, with a warning at the first time. Tensors of other devices and layouts, of
-    several devices, of subclasses, and those that PyTorch has still to conjugate or negate are ATen's. `log(name, arguments, why)` is called of
-    each call; `why` is None where ours ran. No other thread may be in a call of ATen's meanwhile.
+    Names are "add", with all its overloads, or "add.Tensor". What an operator does not take (a dtype) raises; with `fallback` it is
+    ATen's, with a warning at the first time. Outputs are resized as ATen's are. Tensors of other devices and layouts, of several
+    devices, of subclasses, and those that PyTorch has still to conjugate or negate are ATen's. `log(name, arguments, why)` is called
+    of each call; `why` is None where ours ran. No other thread may be in a call of ATen's meanwhile.
     """
     _replace(None, tuple(exclude), fallback, log)
 

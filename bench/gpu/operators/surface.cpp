@@ -53,6 +53,8 @@ FLAGGEMS_BENCH(binary_cross_entropy_with_logits,
 
 FLAGGEMS_BENCH(conv1d, fg::conv1d(c.on, c.view<const T>(0), c.view<const T>(1), c.view<const T>(2),
                                   c.view<T>(3), {c.integer(0)}, {1}, {1}, c.integer(1)))
+FLAGGEMS_BENCH(conv2d, fg::conv2d(c.on, c.view<const T>(0), c.view<const T>(1), c.view<const T>(2),
+                                  c.view<T>(3), {c.integer(0)}, {c.integer(1)}))
 FLAGGEMS_BENCH(flip, fg::flip(c.on, c.view<const T>(0), c.view<T>(1), {-1}))
 FLAGGEMS_BENCH(roll, fg::roll(c.on, c.view<const T>(0), c.view<T>(1), 3, -1))
 FLAGGEMS_BENCH(repeat, fg::repeat(c.on, c.view<const T>(0), c.view<T>(1), {2, 3}))

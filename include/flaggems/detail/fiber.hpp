@@ -9,7 +9,6 @@
 #include <flaggems/error.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include <sys/mman.h>

@@ -44,7 +44,7 @@ struct emulated_array {
   }
 };
 
-/// One thread of an emulated SIMT device with warps of `WarpSize` lanes; a `Machine` of
+/// One thread of an emulated SIMT device with warps of `WarpSize` (32 or 64) lanes; a `Machine` of
 /// `simt_block`.
 template <int WarpSize, bool Clusters = false>
 struct emulated_machine {
@@ -133,6 +133,55 @@ struct emulated_machine {
   }
 };
 
+/// The same of a device whose threads shuffle with nobody: a block has warps of 32 all the same, by
+/// 16 bytes a thread and barriers of the block, as OpenCL's have.
+template <>
+struct emulated_machine<1, false> : emulated_machine<block_warp(1), false> {
+  static constexpr bool shuffles_by_blocks = true;
+  static constexpr i64 state_bytes = 16;  // a thread's
+  emulated_machine(detail::simt_thread_group* group_of, int index)
+      : emulated_machine<block_warp(1), false>{group_of, index} {}
+
+  template <class S>
+  array_type<S> states() const {
+    group->check_exchange(static_cast<i64>(sizeof(S)));
+    return {group, thread_index, group->stride() - state_bytes * threads(), threads()};
+  }
+  u32 shuffle_xor(u32 x, int mask, source_line line = 0) const {
+    group->check_distance(mask, warp_size, line);
+    return from_thread(x, thread() ^ mask, line);
+  }
+  u32 shuffle_up(u32 x, int delta, source_line line = 0) const {
+    group->check_distance(delta, warp_size, line);
+    return from_thread(x, thread() % warp_size < delta ? thread() : thread() - delta, line);
+  }
+  u32 shuffle_from(u32 x, int lane, source_line line = 0) const {
+    group->check_distance(lane, warp_size, line);
+    return from_thread(x, first_of_warp() + lane, line);
+  }
+  u64 ballot_match(u32 x, source_line line = 0) const {
+    const auto slots = states<u32>();
+    slots.write(thread(), x, line);
+    sync(line);
+    u64 lanes = 0;
+    for (int lane = 0; lane < warp_size; ++lane)
+      if ((slots.read(first_of_warp() + lane, line) != 0) == (x != 0)) lanes |= u64{1} << lane;
+    sync(line);
+    return lanes;
+  }
+
+ private:
+  int first_of_warp() const { return thread() / warp_size * warp_size; }
+  u32 from_thread(u32 x, int from, source_line line) const {
+    const auto slots = states<u32>();
+    slots.write(thread(), x, line);
+    sync(line);
+    const u32 r = slots.read(from, line);
+    sync(line);
+    return r;
+  }
+};
+
 /// The emulator knows the step of a loop that a thread is in.
 template <class Machine>
 struct loop_steps<Machine, decltype(Machine::watches_loops + 0)> {
@@ -151,7 +200,7 @@ struct loop_steps<Machine, decltype(Machine::watches_loops + 0)> {
 /// Warp groups of the emulator: see detail/simt_warp_groups.hpp.
 template <class Machine>
 struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
-  static constexpr bool exists = Machine::warp_size == 32;
+  static constexpr bool exists = Machine::warp_size == 32 && !shuffling_by_blocks<Machine>;
   explicit warp_group_unit(const Machine& machine) : machine_(machine) {}
 
   template <class T>
@@ -167,7 +216,20 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   void write(u32 at, const vec<u32, 4>& x, int line = FLAGGEMS_CALLER_LINE) const {
     __builtin_memcpy(group().bytes_at(at, sizeof(x), line), &x, sizeof(x));
     group().set_initialised(at, sizeof(x), true);
-    all().set_fenced(thread(), false);
+    all().note_write(thread(), at, sizeof(x));
+  }
+
+  void copy(u32 to, const vec<u32, 4>* from, bool is_there, int line = FLAGGEMS_CALLER_LINE) const {
+    (void)group().bytes_at(to, sizeof(*from), line);
+    group().set_initialised(to, sizeof(*from), false);
+    all().add_copy(thread(), [this, to, from, is_there, line] {
+      write(to, is_there ? *from : vec<u32, 4>{}, line);
+    });
+  }
+  void commit_copies() const { all().commit_copies(thread()); }
+  template <int Left>
+  void await_copies() const {
+    all().await_copies(thread(), Left);
   }
 
   void init_barrier(u32 bar, u32 count, int line = FLAGGEMS_CALLER_LINE) const {
@@ -213,10 +275,9 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   void store_box(const tensor_map& map, const box_corner<3>& first, u32 from,
                  int line = FLAGGEMS_CALLER_LINE) const {
     const i64 bytes = i64{map.box_elements()} * map.element;
-    for (int lane = 0; lane < Machine::warp_size; ++lane)
-      if (!all().is_fenced(thread() / Machine::warp_size * Machine::warp_size + lane))
-        group().refuse("a fence before a box is stored", "none after a write", line);
     const unsigned char* const data = group().written_bytes(from, bytes, line);
+    if (!all().is_fenced(from, static_cast<u32>(bytes)))
+      group().refuse("a fence before a box is stored", "none after a write", line);
     all().add_store(thread(), [this, map, first, from, line,
                                was = std::vector<unsigned char>(data, data + bytes)] {
       const unsigned char* const now = group().bytes_at(from, static_cast<i64>(was.size()), line);
@@ -231,7 +292,7 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   void await_reads() const {
     all().await_stores(thread(), Left);
   }
-  void fence_writes() const { all().set_fenced(thread(), true); }
+  void fence_writes() const { all().fence(thread()); }
 
   void sync_named(u32 id, u32 threads, int line = FLAGGEMS_CALLER_LINE) const {
     group().sync_named(thread(), id, threads, line);
@@ -275,8 +336,8 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
       const u32 at = row + static_cast<u32>(lane % 4 * 4);
       __builtin_memcpy(group().bytes_at(at, 4, line), &x[i], 4);
       group().set_initialised(at, 4, true);
+      all().note_write(thread(), at, 4);
     }
-    all().set_fenced(thread(), false);
   }
   void await_earlier(bool) const {
     if constexpr (beginning_early<Machine>) machine_.await_earlier([] {});
@@ -298,10 +359,20 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
   template <class T>
   void add_product(mma_sum<T>* sums, int columns, detail::simt_warp_groups::operand a,
                    detail::simt_warp_groups::operand b, const u32* rows, i32 adds, int line) const {
-    if (!all().is_fenced(thread()))
+    const detail::simt_warp_groups::product one = {sums,
+                                                   columns,
+                                                   a,
+                                                   b,
+                                                   rows,
+                                                   adds != 0,
+                                                   static_cast<int>(sizeof(T)),
+                                                   is_same<mma_sum<T>, u32>,
+                                                   &element<T>,
+                                                   0,
+                                                   line};
+    if (!all().is_fenced(machine_.own_block, one))
       group().refuse("a fence between a write and products", "none", line);
-    all().add_product(thread(), {sums, columns, a, b, rows, adds != 0, static_cast<int>(sizeof(T)),
-                                 is_same<mma_sum<T>, u32>, &element<T>, 0, line});
+    all().add_product(thread(), one);
   }
   /// The bits of an element as it is multiplied; f32 without what tf32 does not hold.
   template <class T>
@@ -341,23 +412,25 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
 
 /// Runs `Kernel::run(block, args...)` on `clusters` clusters of `cluster` blocks (up to 8) of
 /// `threads` threads with `scratch` bytes of block-local memory each; synchronous. Raises the
-/// checks' errors, which name `op`, the kernel and the line. Warps have 32 or 64 threads, blocks a
-/// multiple of it up to 1024. Thread-safe. For emulated or invented device types, through
+/// checks' errors, which name `op`, the kernel and the line. Warps have 1, 32 or 64 threads, blocks
+/// a multiple of 32 or 64 up to 1024. Thread-safe. For emulated or invented device types, through
 /// vendors/simt.hpp.
 template <int WarpSize, class Kernel, bool Clusters = true, class... Args>
 void run_emulated_clusters(const char* op, i64 clusters, int cluster, int threads, i64 scratch,
                            const Args&... args) {
-  static_assert(WarpSize == 32 || WarpSize == 64,
-                "flaggems: run_emulated takes warps of 32 or 64 threads");
+  static_assert((WarpSize == 1 && !Clusters) || WarpSize == 32 || WarpSize == 64,
+                "flaggems: run_emulated takes warps of 32 or 64 threads, or 1 without clusters");
   using machine = emulated_machine<WarpSize, Clusters>;
+  i64 states = 0;
+  if constexpr (shuffling_by_blocks<machine>) states = machine::state_bytes * threads;
   const auto body = [&](detail::simt_thread_group& group, int thread) {
     simt_block<machine> block(machine{&group, thread});
     Kernel::run(block, args...);
   };
   using body_type = decltype(body);
   detail::simt_thread_group::of_this_thread().run(
-      {op, &detail::simt_kernel_name<Kernel>, WarpSize, threads, cluster, clusters * cluster,
-       scratch,
+      {op, &detail::simt_kernel_name<Kernel>, WarpSize, machine::warp_size, threads, cluster,
+       clusters * cluster, scratch, states,
        [](const void* context, detail::simt_thread_group& group, int thread) {
          (*static_cast<const body_type*>(context))(group, thread);
        },

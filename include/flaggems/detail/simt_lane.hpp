@@ -31,11 +31,13 @@ class simt_thread_group;
 struct simt_job {
   const char* op;
   std::string (*kernel)();
-  int warp_size;
+  int warp_size;   // threads that shuffle
+  int block_warp;  // of each warp of a block
   int threads;
   int cluster;  // blocks per cluster, a divisor of their number
   i64 blocks;
   i64 scratch;
+  i64 states;  // bytes at a block's end, by which threads of several warps shuffle
   void (*body)(const void* context, simt_thread_group& group, int thread);
   const void* context;
 };

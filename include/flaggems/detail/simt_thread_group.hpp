@@ -44,9 +44,9 @@ class simt_thread_group {
     if (job_ != nullptr)
       raise(errc::not_supported, name_of(work), "a launch from outside kernels",
             "a launch from within one");
-    if (work.threads <= 0 || work.threads > max_threads || work.threads % work.warp_size != 0)
+    if (work.threads <= 0 || work.threads > max_threads || work.threads % work.block_warp != 0)
       raise(errc::invalid_argument, name_of(work),
-            "threads a block: a multiple of " + std::to_string(work.warp_size) + " up to " +
+            "threads a block: a multiple of " + std::to_string(work.block_warp) + " up to " +
                 std::to_string(max_threads),
             std::to_string(work.threads));
     if (work.cluster <= 0 || work.cluster > max_cluster)
@@ -55,7 +55,7 @@ class simt_thread_group {
     const int all = work.threads * work.cluster;
     stacks_.reserve(all);
     if (static_cast<int>(threads_.size()) < all) threads_.resize(static_cast<std::size_t>(all));
-    stride_ = kernels::round_up(exchange_bytes + work.scratch, 64);
+    stride_ = kernels::round_up(exchange_bytes + work.scratch + work.states, 64);
     reserve_memory(stride_ * work.cluster, work.cluster > 1);
     struct scope {
       simt_thread_group& group;

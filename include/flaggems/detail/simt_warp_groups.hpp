@@ -9,7 +9,7 @@
 
 #include <flaggems/kernel/lang/number.hpp>
 
-#include <cstring>
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -21,6 +21,8 @@ class simt_warp_groups {
  public:
   static constexpr int group_threads = 128, block_shift = 20, names = 16;
   static constexpr u32 byte_mask = (1U << block_shift) - 1;
+  static constexpr int product_rows = 64, product_bytes = 32;  // of terms
+  static constexpr u32 piece_bytes = 16;                       // aligned; what swizzling moves
 
   /// A matrix in block-local memory; if `is_across`, of elements of 16 bits.
   struct operand {
@@ -47,6 +49,8 @@ class simt_warp_groups {
     named_.assign(names * 8, {});
     if (static_cast<int>(lanes_.size()) < threads) lanes_.resize(static_cast<std::size_t>(threads));
     for (lane& l : lanes_) l = {};
+    if (unfenced_pieces_ > 0) unfenced_.clear();
+    unfenced_pieces_ = 0;
   }
 
   // ---- mbarriers
@@ -139,9 +143,51 @@ class simt_warp_groups {
     }
   }
   [[nodiscard]] bool has_stores(int thread) const { return !at(thread).stores.empty(); }
-  /// Whether a thread's last writes are visible to the copy engine.
-  void set_fenced(int thread, bool is) { at(thread).is_fenced = is; }
-  [[nodiscard]] bool is_fenced(int thread) const { return at(thread).is_fenced; }
+
+  // ---- copies of threads, which land when they are awaited
+  void add_copy(int thread, deferred copy) {
+    at(thread).copies.push_back({at(thread).copy_groups, std::move(copy)});
+  }
+  void commit_copies(int thread) { ++at(thread).copy_groups; }
+  void await_copies(int thread, int left) {
+    std::vector<pending_copy>& all = at(thread).copies;
+    while (!all.empty() && all.front().group + left < at(thread).copy_groups) {
+      const deferred next = std::move(all.front().run);
+      all.erase(all.begin());
+      next();
+    }
+  }
+
+  // ---- fences: from its write to its writer's fence, neither products nor the copy engine see it
+  void note_write(int thread, u32 to, u32 bytes) {
+    std::vector<u32>& own = at(thread).unfenced;
+    for (u32 piece = to / piece_bytes; piece <= (to + bytes - 1) / piece_bytes; ++piece) {
+      if (std::find(own.begin(), own.end(), piece) != own.end()) continue;
+      own.push_back(piece);
+      if (unfenced_.size() <= piece) unfenced_.resize(std::size_t{piece} + 1);
+      ++unfenced_[piece];
+      ++unfenced_pieces_;
+    }
+  }
+  void fence(int thread) {
+    std::vector<u32>& own = at(thread).unfenced;
+    for (u32 piece : own) --unfenced_[piece];
+    unfenced_pieces_ -= own.size();
+    own.clear();
+  }
+  /// Whether all threads that wrote to some memory have fenced it.
+  [[nodiscard]] bool is_fenced(u32 from, u32 bytes) const {
+    if (unfenced_pieces_ == 0) return true;
+    for (u32 piece = from / piece_bytes; piece <= (from + bytes - 1) / piece_bytes; ++piece)
+      if (piece < unfenced_.size() && unfenced_[piece] > 0) return false;
+    return true;
+  }
+  /// The same of what a product reads of a block's memory.
+  [[nodiscard]] bool is_fenced(int block, const product& p) const {
+    if (unfenced_pieces_ == 0) return true;
+    return (p.rows != nullptr || is_fenced(block, p.a, product_rows, p.element_bytes)) &&
+           is_fenced(block, p.b, p.columns, p.element_bytes);
+  }
 
  private:
   struct mbarrier {
@@ -157,11 +203,17 @@ class simt_warp_groups {
     u32 threads = 0, arrived = 0;
     u64 completed = 0;
   };
+  struct pending_copy {
+    int group;
+    deferred run;
+  };
   struct lane {
     std::vector<product> products{};  // pending
     int groups = 0;
     std::vector<deferred> stores{};
-    bool is_fenced = true;
+    std::vector<pending_copy> copies{};
+    int copy_groups = 0;
+    std::vector<u32> unfenced{};  // pieces that it has written since its last fence
   };
 
   lane& at(int thread) { return lanes_[static_cast<std::size_t>(thread)]; }
@@ -199,10 +251,19 @@ class simt_warp_groups {
     const u32 at = field(0) + offset;
     return at ^ ((at >> 7 & 7) << 4);
   }
+  [[nodiscard]] bool is_fenced(int block, const operand& x, int lines, int element_bytes) const {
+    const u32 memory = static_cast<u32>(block) << block_shift;
+    const int together = static_cast<int>(piece_bytes) / element_bytes;  // elements of a piece
+    const int next_line = x.is_across ? together : 1, next_term = x.is_across ? 1 : together;
+    for (int i = 0; i < lines; i += next_line)
+      for (int q = 0; q < product_bytes / element_bytes; q += next_term)
+        if (!is_fenced(memory | byte_of(x, i, q, element_bytes), piece_bytes)) return false;
+    return true;
+  }
   template <class Memory>
   void multiply_one(int first, std::size_t k, const Memory& memory) {
     const product& p = at(first).products[k];
-    const int rows = 64, terms = 32 / p.element_bytes;
+    const int terms = product_bytes / p.element_bytes;
     const auto place = [terms](int line, int term) {
       const int number = line * terms + term;
       return static_cast<std::size_t>(number);
@@ -217,7 +278,7 @@ class simt_warp_groups {
     };
     // Registers are read now, so a thread that overwrote them too early is found out.
     const auto of_registers = [&] {
-      std::vector<u32> values(place(rows, 0));
+      std::vector<u32> values(place(product_rows, 0));
       for (int t = 0; t < group_threads; ++t)
         for (int e = 0; e < 8; ++e) {
           const int row = t / 32 * 16 + t % 32 / 4 + e / 2 % 2 * 8;
@@ -228,7 +289,7 @@ class simt_warp_groups {
         }
       return values;
     };
-    const std::vector<u32> a = p.rows != nullptr ? of_registers() : decoded(p.a, rows);
+    const std::vector<u32> a = p.rows != nullptr ? of_registers() : decoded(p.a, product_rows);
     const std::vector<u32> b = decoded(p.b, p.columns);
     const auto add_all = [&]<class C>(C) {
       for (int t = 0; t < group_threads; ++t) {
@@ -253,6 +314,8 @@ class simt_warp_groups {
   std::vector<box> boxes_;
   std::vector<named_barrier> named_;  // [block][id]
   std::vector<lane> lanes_;
+  std::vector<u16> unfenced_;  // of each piece, the threads that have written it since their fences
+  std::size_t unfenced_pieces_ = 0;  // of all threads
 };
 
 }  // namespace flaggems::detail

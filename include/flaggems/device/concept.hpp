@@ -213,6 +213,8 @@ template <class D>
 inline constexpr bool is_synchronous = [] {
   if constexpr (requires { D::capabilities::synchronous_streams; })
     return bool(D::capabilities::synchronous_streams);
+  else if constexpr (requires { D::calls_return_when_done; })
+    return bool(D::calls_return_when_done);
   else
     return false;
 }();

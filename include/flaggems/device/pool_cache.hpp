@@ -77,13 +77,13 @@ class memory_pool {
   /// the block waits for its users when it is reused or returned.
   void deallocate(record* block) noexcept {
     block->sharers.store(0, detail::memory_order::relaxed);
-    if constexpr (is_watched) detail::mark_freed(block->data, classes::size_of(block->size_class));
+    const i64 size = classes::size_of(block->size_class);
+    if constexpr (is_watched) detail::mark_freed(block->data, block->checked, size);
     detail::pool_lock lock(mutex_);
     reservation* const owner = owner_of_freed(*block);
     if (block->users != nullptr && owner == nullptr)
       detail::succeeds([&] { wait_for_users(block); });
     unlink(block);
-    const i64 size = classes::size_of(block->size_class);
     stats_.allocation.decrease(1);
     stats_.allocated_bytes.decrease(size);
     stats_.requested_bytes.decrease(block->requested);
@@ -391,7 +391,7 @@ class memory_pool {
 
   void use(record* block, i64 bytes, native_stream stream, reservation* owner) noexcept {
     if constexpr (is_watched)
-      detail::mark_used(block->data, bytes, classes::size_of(block->size_class));
+      block->checked = detail::mark_used(block->data, bytes, classes::size_of(block->size_class));
     block->requested = bytes;
     block->owner = owner;
     block->stream = stream;

@@ -104,6 +104,7 @@ template <class Device>
 struct pool_block_record {
   void* data = nullptr;
   i64 requested = 0;
+  i64 checked = 0;         // the first byte that must not be written
   atomic<int> sharers{0};  // owners besides the first, see pool_block::share
   int size_class = 0;
   bool any_stream = false;   // idle: usable in any stream

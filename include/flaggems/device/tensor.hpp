@@ -245,7 +245,6 @@ template <class T, stream_like S>
                                             memory_format format) {
   if (format == memory_format::preserve_format) [[unlikely]]
     raise(errc::invalid_argument, "empty", "a format of its own", "preserve_format");
-  static_cast<void>(checked_numel(sizes, "empty"));
   return {ref(stream), sizes, detail::strides_in(format, sizes, {}, "empty"), "empty"};
 }
 /// An uninitialised tensor with given strides. Raises shape_mismatch for strides with gaps or

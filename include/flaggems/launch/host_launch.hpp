@@ -3,9 +3,6 @@
 //
 // Kernel launches on the host. Each kernel has an entry function per instruction-set level, into
 // whose target attribute its always-inline code is compiled; the level is chosen at run time.
-// Kernel constants: `has_bf16_entries` adds entries for AVX-512-BF16 and AMX (others run AVX-512
-// there); `is_scalar` and `has_parts` (vector code in out-of-line parts,
-// kernel/block/vector/outlined.hpp) have a single entry.
 #pragma once
 
 #include <flaggems/detail/cpu.hpp>
@@ -13,6 +10,7 @@
 #include <flaggems/detail/meeting.hpp>
 #include <flaggems/device/launch_config.hpp>
 #include <flaggems/kernel/block/vector/block.hpp>
+#include <flaggems/launch/host_entry.hpp>
 // The host's forms of rows and tiles must be visible where kernels are compiled for it.
 #include <flaggems/kernel/expr/vector/groups.hpp>
 #include <flaggems/kernel/expr/vector/rows.hpp>
@@ -22,78 +20,59 @@
 
 namespace flaggems::detail {
 
-template <class Kernel>
-concept has_bf16_entries = Kernel::has_bf16_entries;
-template <class Kernel>
-concept is_scalar = Kernel::is_scalar;
-template <class Kernel>
-concept has_parts = Kernel::has_parts;
-
 template <class Kernel, class... Args>
-struct host_entry {
+FLAGGEMS_FLATTEN void host_entry<Kernel, Args...>::baseline(i64 index, i64 count,
+                                                            unsigned char* scratch,
+                                                            const Args&... args) {
   static_assert(!FLAGGEMS_LANGUAGE_CUDA || sizeof(Kernel) == 0,
                 "flaggems: operators on the host need a file that nvcc does not compile");
-  using function = void (*)(i64 index, i64 count, unsigned char* scratch, const Args&... args);
-
-  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN static void baseline(i64 index, i64 count,
-                                                          unsigned char* scratch,
-                                                          const Args&... args) {
-    if constexpr (has_parts<Kernel>) {
-      kernels::host_block<kernels::isa_any> block(index, count, scratch,
-                                                  {{}, static_cast<int>(isa())});
-      Kernel::run(block, args...);
-    } else {
-      kernels::host_block<kernels::isa_baseline> block(index, count, scratch);
-      Kernel::run(block, args...);
-    }
+  if constexpr (has_parts<Kernel>) {
+    kernels::host_block<kernels::isa_any> block(index, count, scratch,
+                                                {{}, static_cast<int>(isa())});
+    Kernel::run(block, args...);
+  } else {
+    kernels::host_block<kernels::isa_baseline> block(index, count, scratch);
+    Kernel::run(block, args...);
   }
+}
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
-  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX2 static void avx2(i64 index, i64 count,
-                                                                           unsigned char* scratch,
-                                                                           const Args&... args) {
+template <class Kernel, class... Args>
+FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX2 void host_entry<Kernel, Args...>::avx2(i64 index, i64 count,
+                                                                             unsigned char* scratch,
+                                                                             const Args&... args) {
+  if constexpr (has_levels<Kernel>) {
     kernels::host_block<kernels::isa_avx2> block(index, count, scratch);
     Kernel::run(block, args...);
   }
+}
 #endif
 #if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
-  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512 static void avx512(
-      i64 index, i64 count, unsigned char* scratch, const Args&... args) {
+template <class Kernel, class... Args>
+FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512 void host_entry<Kernel, Args...>::avx512(
+    i64 index, i64 count, unsigned char* scratch, const Args&... args) {
+  if constexpr (has_levels<Kernel>) {
     kernels::host_block<kernels::isa_avx512> block(index, count, scratch);
     Kernel::run(block, args...);
   }
-  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512_BF16 static void avx512_bf16(
-      i64 index, i64 count, unsigned char* scratch, const Args&... args) {
+}
+template <class Kernel, class... Args>
+FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AVX512_BF16 void host_entry<Kernel, Args...>::avx512_bf16(
+    i64 index, i64 count, unsigned char* scratch, const Args&... args) {
+  if constexpr (has_bf16_entries<Kernel>) {
     kernels::host_block<kernels::isa_avx512_bf16> block(index, count, scratch);
     Kernel::run(block, args...);
   }
-  FLAGGEMS_NOINLINE FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AMX static void amx(i64 index, i64 count,
-                                                                         unsigned char* scratch,
-                                                                         const Args&... args) {
+}
+template <class Kernel, class... Args>
+FLAGGEMS_FLATTEN FLAGGEMS_TARGET_AMX void host_entry<Kernel, Args...>::amx(i64 index, i64 count,
+                                                                           unsigned char* scratch,
+                                                                           const Args&... args) {
+  if constexpr (has_bf16_entries<Kernel>) {
     kernels::host_block<kernels::isa_amx> block(index, count, scratch);
     Kernel::run(block, args...);
   }
+}
 #endif
-
-  static function best() {  // the first call raises if FLAGGEMS_ISA names no level
-    if constexpr (has_parts<Kernel>) return baseline;  // to raise, as above
-    [[maybe_unused]] const isa_level level = isa();
-    if constexpr (!is_scalar<Kernel>) {
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 3
-      if constexpr (has_bf16_entries<Kernel>) {
-        if (level == isa_level::avx512_bf16) return avx512_bf16;
-        if (level == isa_level::amx) return FLAGGEMS_MAX_ISA >= 4 ? amx : avx512_bf16;
-      }
-#endif
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 2
-      if (level >= isa_level::avx512) return avx512;
-#endif
-#if FLAGGEMS_ARCH_X86 && FLAGGEMS_MAX_ISA >= 1
-      if (level >= isa_level::avx2) return avx2;
-#endif
-    }
-    return baseline;
-  }
-};
 
 /// One worker's share of a launch whose arguments `context` knows.
 using host_share = void (*)(const void* context, int worker, int count, unsigned char* scratch);

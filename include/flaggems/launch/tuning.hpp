@@ -24,6 +24,7 @@ struct gemm {};
 struct attention {};
 struct quantized {};
 struct scan {};
+struct factor {};
 }  // namespace families
 
 /// The numbers of a family where the device's vendor has said nothing. A number that follows from
@@ -76,8 +77,23 @@ struct default_tuning<families::scan, Device, Model> {
   static constexpr i64 long_row = i64{1} << 16;  ///< if they are as long as this,
   static constexpr i64 least_chunk = 4096;       ///< of as many elements at least,
   static constexpr i64 most_chunks = 1024;       ///< and at most so many of a row
-  static constexpr i64 short_row = 1024;         ///< rows below are for blocks of few threads
-  static constexpr int threads = 256, threads_of_few = 64;
+  static constexpr int threads = 256, threads_of_few = 32;
+  /// Whether blocks that have begun go on while others wait for them, so that long rows are read
+  /// once; fewer rows than these, of more tiles than these (by a model of an H200).
+  static constexpr bool looks_back = true;
+  static constexpr i64 rows_looked_back = 256, tiles_of_block = 2;
+  /// Rows that are many: warps have them up to so many elements, in blocks of so many threads.
+  static constexpr i64 many_short_rows = 8 * tuning<families::any, Device>::units;
+  static constexpr i64 short_row = 1024;
+  static constexpr int threads_of_short = 256;
+};
+
+/// Factorizations of matrices on the host; a SIMT device has a block for each matrix.
+template <class Device>
+struct default_tuning<families::factor, Device, execution::vector_workers> {
+  static constexpr i64 least_group = 8;  ///< matrices that are factored side by side, at least
+  static constexpr i64 group_bytes = i64{1} << 16;  ///< of 16 of them at most: they stay near L1
+  static constexpr i64 many_sides = 8;  ///< right sides from which on they are solved together
 };
 
 /// Copies between layouts.
@@ -88,6 +104,9 @@ struct default_tuning<families::copy, Device, Model> {
   /// 81 tiles in 2.5 and 3.0 us, 1,139 in 13.4 and 11.4).
   static constexpr i64 shifted_tiles = 512;
   static constexpr i64 least_rows = 8;  ///< rows joined by less than vectors: a thread has so many
+  /// Vectors of an output, from which on a thread assembles four of them from the input's; of fewer
+  /// a thread has one (not timed).
+  static constexpr i64 shifted_vectors = i64{1} << 14;
 };
 
 /// Lookups of elements and rows.
@@ -104,6 +123,8 @@ struct default_tuning<families::index, Device, execution::vector_workers> {
   static constexpr i64 tile = 8192;     ///< elements: as of pointwise operators
   static constexpr i64 written = 1024;  ///< elements of a tile that is written at indices
   static constexpr i64 widened = 8;     ///< times as many may be copied as are joined, not sorted
+  static constexpr i64 checked_at_once = 256;      ///< indices that a launch of their own checks
+  static constexpr i64 line_bytes = i64{1} << 17;  ///< of a line's sums, which stay in the cache
 };
 
 /// Reductions. What is the same input gives the same bits: nothing here may depend on the machine
@@ -119,6 +140,10 @@ struct default_tuning<families::reduce, Device, Model> {
   static constexpr i64 short_row_vectors = 16;   ///< of a row that a thread reads alone (H200)
   static constexpr i64 columns_of_vectors = 16;  ///< vectors in a block's row: 256 bytes (H200)
   static constexpr i64 columns_of_elements = 32;  ///< the same where there are no vectors (H200)
+  /// Vectors of a row's operands that a cluster's blocks share: with fewer one block is as soon
+  /// done, with more all units are (by a model of an H200: a unit reads 64 bytes a cycle).
+  static constexpr i64 shared_vectors = 2048, most_shared_vectors = 16384;
+  static constexpr int cluster = 8;  ///< blocks of such a cluster
 };
 template <class Device>
 struct default_tuning<families::reduce, Device, execution::vector_workers> {
@@ -246,8 +271,12 @@ struct default_tuning<families::gemm, Device, Model> : detail::portable_gemm_tun
                                split_of_full = {6e3, 0.007, 0.6};
   /// Multiplications from which on operands are copied to rows of whole vectors.
   static constexpr f64 work_to_align = 1e7;
-  static constexpr int align_threads = 256;     ///< threads a block of such a copy
-  static constexpr int merge_threads = 64;      ///< threads a block that adds up parts of sums
+  static constexpr int align_threads = 256;  ///< threads a block of such a copy
+  static constexpr int merge_threads = 64;   ///< threads a block that adds up parts of sums
+  /// Grouped products: with fewer rows of a group on average than the first has, or more.
+  static constexpr gemm_tile few_of_group = {16, 64, 64, 3, 1, 4, 4, 100},
+                             many_of_group = {64, 128, 32, 3, 2, 2, 2, 100};
+  static constexpr int grouped_rows = 32, grouped_columns = 128, grouped_depth = 32;
   static constexpr i64 few_rows = 16;           ///< rows that kernels of few rows take (H200)
   static constexpr i64 rows_without_tiles = 1;  ///< rows; more go to matrix units (H200)
   static constexpr i64 units = tuning<families::any, Device>::units;
@@ -262,8 +291,14 @@ template <class Device>
 struct default_tuning<families::gemm, Device, execution::vector_workers>
     : detail::portable_gemm_tuning {
   static constexpr i64 few_columns = 64;  ///< columns from which on rows of few are read whole
+  static constexpr int grouped_rows = 32, grouped_columns = 64, grouped_depth = 128;  ///< in L1, L2
 };
 
+/// A tile of attention over latent keys: so many keys at a time, and warps, of which two have the
+/// same 16 rows.
+struct attention_latent_tile {
+  int keys, warps;
+};
 /// A tile of attention by warp groups (kernels::attention_warp_tile), which a device with those
 /// lists as tuning<families::attention, Device>::warp_group_tiles: of heads of up to `size`
 /// elements, with a mask or without, from so many keys and tiles of the launch on.
@@ -301,6 +336,8 @@ struct default_tuning<families::attention, Device, Model> {
   static constexpr i64 prefill_bytes = i64{24} << 20;
   static constexpr i64 gradient_bytes = i64{40} << 20;  ///< the same of a pass of gradients
   static constexpr int gradient_others = 32;  ///< others that a pass of gradients takes at a time
+  /// Tiles over latent keys, in 144 and 72 KiB of block-local memory (not measured).
+  static constexpr attention_latent_tile latent_of_many = {32, 8}, latent_of_few = {16, 4};
   /// Keys that such a block takes at a time, of heads of 64 * blocks elements (H200).
   static constexpr int prefill_keys(int blocks) { return blocks <= 2 ? 64 : 32; }
 };

@@ -259,4 +259,8 @@ void gelu_and_mul(const S& stream, const X& x, const Y& y, Out&& out,
   assign(stream, out, gelu_and_mul(x, y, approximate), "gelu_and_mul");
 }
 
+namespace detail {
+FLAGGEMS_UNARY_ONCE(gelu_fn);
+}  // namespace detail
+
 }  // namespace flaggems

@@ -36,8 +36,9 @@ struct adaptive_request {
       r[own] = number_of_dim(name, output_size, dims, d, "an output_size", 0);
       if (x[own] < 1) [[unlikely]]
         raise(errc::shape_mismatch, name, "elements along the pooled dimensions", to_string(x));
-      if (!multiply(r[own] + 1, x[own], steps)) [[unlikely]]
-        raise_sizes(name, "fewer than 2^63 elements", x);
+      if (!add(r[own], 1, steps) || !multiply(steps, x[own], steps)) [[unlikely]]
+        raise_sizes(name, "an output_size whose product with the input's is below 2^63",
+                    output_size);
     }
     return r;
   }

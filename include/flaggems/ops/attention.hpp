@@ -215,7 +215,7 @@ struct attention_call {
     };
     if constexpr (masked) {
       if (options.is_causal) [[unlikely]]
-        raise(errc::invalid_argument, op, "either attn_mask or is_causal", "both");
+        raise(errc::invalid_argument, name, "either attn_mask or is_causal", "both");
       check_broadcasts(name, mask, scores());
       check_separate_output(name, out, mask);
     }

@@ -161,6 +161,46 @@ struct attention_backward_call {
   }
 };
 
+/// The gradients under the name of an operator; `options.enable_gqa` is set here.
+template <class S, class G, class Q, class K, class V, class O, class Logs, class GradQ,
+          class GradK, class GradV, class Mask>
+void differentiate(const char* op, const S& stream, const G& grad_out, const Q& query, const K& key,
+                   const V& value, const O& out, const Logs& logsumexp, GradQ&& grad_query,
+                   GradK&& grad_key, GradV&& grad_value, const Mask& attn_mask,
+                   attention_options options) {
+  using T = value_t<const Q&>;
+  using D = device_of<S>;
+  static_assert(are_all<T, value_t<const G&>, value_t<const K&>, value_t<const V&>,
+                        value_t<const O&>, value_t<GradQ>, value_t<GradK>, value_t<GradV>>,
+                "flaggems: query, key, value, out and all gradients are of one dtype");
+  static_assert(std::is_same_v<value_t<const Logs&>, attention_log_type<T>>,
+                "flaggems: logsumexp is of f32, of f64 if the inputs are");
+  check_dropout(op, options);
+  const tensor_view<const T, D> q = as_view(query), k = as_view(key), v = as_view(value);
+  options.enable_gqa = shares_heads(q, k, v);
+  const auto run = [&](const auto& mask) {
+    attention_backward_call<T, D, std::remove_cvref_t<decltype(mask)>>{as_view(grad_out),
+                                                                       q,
+                                                                       k,
+                                                                       v,
+                                                                       as_view(out),
+                                                                       as_view(logsumexp),
+                                                                       mask,
+                                                                       as_view(grad_query),
+                                                                       as_view(grad_key),
+                                                                       as_view(grad_value),
+                                                                       op}
+        .run(stream, options);
+  };
+  if constexpr (tensor_like<const Mask&>) {
+    run(as_view(attn_mask));
+  } else {
+    if constexpr (!std::is_same_v<Mask, std::nullopt_t>)
+      if (attn_mask.has_value()) return run(as_view(*attn_mask));
+    run(no_mask_view{});
+  }
+}
+
 }  // namespace detail
 
 /// The gradients of scaled_dot_product_flash_attention, given that of its output.
@@ -188,37 +228,9 @@ void scaled_dot_product_flash_attention_backward(const S& stream, const G& grad_
                                                  const Mask& attn_mask = std::nullopt,
                                                  std::optional<f64> scale = {}) {
   same_device<S, G, Q, K, V, O, Logs, GradQ, GradK, GradV>();
-  using T = value_t<const Q&>;
-  using D = device_of<S>;
-  static_assert(detail::are_all<T, value_t<const G&>, value_t<const K&>, value_t<const V&>,
-                                value_t<const O&>, value_t<GradQ>, value_t<GradK>, value_t<GradV>>,
-                "flaggems: query, key, value, out and all gradients are of one dtype");
-  static_assert(std::is_same_v<value_t<const Logs&>, attention_log_type<T>>,
-                "flaggems: logsumexp is of f32, of f64 if the inputs are");
-  attention_options options{.dropout_p = dropout_p, .is_causal = is_causal, .scale = scale};
-  detail::check_dropout("scaled_dot_product_flash_attention_backward", options);
-  const tensor_view<const T, D> q = as_view(query), k = as_view(key), v = as_view(value);
-  options.enable_gqa = detail::shares_heads(q, k, v);
-  const auto run = [&](const auto& mask) {
-    detail::attention_backward_call<T, D, std::remove_cvref_t<decltype(mask)>>{as_view(grad_out),
-                                                                               q,
-                                                                               k,
-                                                                               v,
-                                                                               as_view(out),
-                                                                               as_view(logsumexp),
-                                                                               mask,
-                                                                               as_view(grad_query),
-                                                                               as_view(grad_key),
-                                                                               as_view(grad_value)}
-        .run(stream, options);
-  };
-  if constexpr (tensor_like<const Mask&>) {
-    run(as_view(attn_mask));
-  } else {
-    if constexpr (!std::is_same_v<Mask, std::nullopt_t>)
-      if (attn_mask.has_value()) return run(as_view(*attn_mask));
-    run(detail::no_mask_view{});
-  }
+  detail::differentiate("scaled_dot_product_flash_attention_backward", stream, grad_out, query, key,
+                        value, out, logsumexp, grad_query, grad_key, grad_value, attn_mask,
+                        {.dropout_p = dropout_p, .is_causal = is_causal, .scale = scale});
 }
 /// The same in new tensors.
 template <stream_like S, tensor_like G, tensor_like Q, tensor_like K, tensor_like V, tensor_like O,

@@ -30,6 +30,22 @@ struct efficient_attention_results {
 
 namespace detail {
 
+/// scores = q k^T, where several heads of q share one of k with enable_gqa.
+template <class S, class T, class Key, class C, class D>
+void multiply_by_keys(const char* op, const S& stream, const tensor_view<const T, D>& q,
+                      const tensor_view<const Key, D>& k, const tensor_view<C, D>& scores,
+                      const attention_options& options) {
+  const int heads = q.rank() - 3;
+  if (options.enable_gqa && q.size(heads) != k.size(heads)) {
+    const i64 key_heads = k.size(heads), group = q.size(heads) / key_heads;
+    shape sizes = k.shape_of();
+    sizes.insert(heads + 1, group);
+    gemm(op, stream, q.unflatten(heads, {key_heads, group}), k.unsqueeze(heads + 1).expand(sizes),
+         scores.unflatten(heads, {key_heads, group}), no_bias_view{}, 1, 0, nullptr);
+  } else {
+    gemm(op, stream, q, k, scores, no_bias_view{}, 1, 0, nullptr);
+  }
+}
 /// to = exp(scale * q k^T + mask - logs), 0 where a row sees no key; hidden keys too.
 template <class S, class T, class Key, class O, class C, class D, class Mask>
 void weigh_keys(const char* op, const S& stream, const tensor_view<const T, D>& q,
@@ -37,16 +53,7 @@ void weigh_keys(const char* op, const S& stream, const tensor_view<const T, D>& 
                 const Mask& mask, const tensor_view<O, D>& to, const attention_options& options) {
   if (to.empty()) return;
   auto scores = empty<C>(stream, to.shape_of(), op);
-  const int heads = q.rank() - 3;
-  if (options.enable_gqa && q.size(heads) != k.size(heads)) {
-    const i64 key_heads = k.size(heads), group = q.size(heads) / key_heads;
-    shape sizes = k.shape_of();
-    sizes.insert(heads + 1, group);
-    gemm(op, stream, q.unflatten(heads, {key_heads, group}), k.unsqueeze(heads + 1).expand(sizes),
-         scores.view().unflatten(heads, {key_heads, group}), no_bias_view{}, 1, 0, nullptr);
-  } else {
-    gemm(op, stream, q, k, scores.view(), no_bias_view{}, 1, 0, nullptr);
-  }
+  multiply_by_keys<S, T, Key, C, D>(op, stream, q, k, scores.view(), options);
   const auto sums = logs.unsqueeze(-1);
   const auto assign_weights = [&](const auto& x) {
     assign_node(op, stream, to,
@@ -59,7 +66,9 @@ void weigh_keys(const char* op, const S& stream, const tensor_view<const T, D>& 
     assign_weights(where(mask, scaled, kernels::lowest<C>()));
   else
     assign_weights(add(scaled, cast<C>(mask)));
-  if (options.is_causal) tril_(stream, to, 0);
+  if (options.is_causal)
+    tril_(stream, to,
+          options.alignment == causal_alignment::top_left ? 0 : k.size(-2) - q.size(-2));
 }
 
 /// Raises unless enable_gqa allows key and value fewer heads than query has, if they have.
@@ -192,7 +201,8 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like V,
 /// As those two; key and value have fewer heads than query with enable_gqa only.
 /// flag_gems::scaled_dot_product_attention_forward(Tensor query, Tensor key, Tensor value, Tensor?
 /// attn_mask=None, float dropout_p=0.0, bool is_causal=False, float? scale=None, bool
-/// enable_gqa=False)
+/// enable_gqa=False); with scaled_dot_product_attention_backward it is
+/// flag_gems::ScaleDotProductAttention.
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, optional_tensor Mask,
           tensor_like Out, tensor_like Logs>
 void scaled_dot_product_attention_forward(const S& stream, const Q& query, const K& key,

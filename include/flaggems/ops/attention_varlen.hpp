@@ -52,6 +52,7 @@ struct varlen_attention_call {
   std::optional<numbers> key_starts, used;
   varlen_attention_options<D> options;
   const char* op;
+  bool has_all_rows = false;  // each row is of a sequence
 
   bool is_paged() const { return options.block_table.has_value(); }
   i64 count() const { return starts.numel() - 1; }
@@ -181,6 +182,7 @@ struct varlen_attention_call {
     r.table_row = is_paged() ? options.block_table->stride(0) : 0;
     r.page = is_paged() ? k.size(1) : 0;
     r.blocks = k.size(0);
+    r.has_all_rows = has_all_rows;
     return r;
   }
   i64 group() const { return q.size(1) / key_heads(); }
@@ -340,6 +342,8 @@ struct flash_attention_options {
   std::optional<tensor_view<const i32, Device>> seqused_k{};  ///< keys of each sequence
   /// [heads] or [batch, heads]: times the distance of a key, taken from its score.
   std::optional<tensor_view<const f32, Device>> alibi_slopes{};
+  /// [sequences, most pages]: which pages of a cache hold a sequence's keys and values.
+  std::optional<tensor_view<const i32, Device>> block_table{};
 };
 
 /// What flash_attention_forward gives. Without dropout rng_state is 0, and there are no numbers in
@@ -367,8 +371,9 @@ void attend_dense(const S& stream, const tensor_view<const T, D>& query,
   if (query.rank() != 4 || key.rank() != 4 || value.rank() != 4 || out.rank() != 4) [[unlikely]]
     raise(errc::shape_mismatch, op, "query, key, value and out of rank 4 without cum_seq_q",
           "ranks " + to_string(shape{query.rank(), key.rank(), value.rank(), out.rank()}));
-  if (options.seqused_k) [[unlikely]]
-    raise(errc::not_supported, op, "seqused_k with cum_seq_q only", "seqused_k alone");
+  if (options.seqused_k || options.block_table) [[unlikely]]
+    raise(errc::not_supported, op, "seqused_k and block_table with cum_seq_q only",
+          options.seqused_k ? "seqused_k alone" : "block_table alone");
   const auto q = query.transpose(1, 2), k = key.transpose(1, 2), v = value.transpose(1, 2);
   const auto to = out.transpose(1, 2);
   const attention_options plain{.dropout_p = options.dropout_p,
@@ -413,11 +418,13 @@ varlen_attention_options<D> as_varlen(const flash_attention_options<D>& options)
           .causal = options.is_causal,
           .window_left = options.window_size_left.value_or(-1),
           .window_right = options.window_size_right.value_or(-1),
-          .alibi_slopes = options.alibi_slopes};
+          .alibi_slopes = options.alibi_slopes,
+          .block_table = options.block_table};
 }
 template <class CumQ, class CumK>
-void check_both(const char* op, const CumQ& of_queries, const CumK& of_keys) {
-  if (of_queries.has_value() != of_keys.has_value()) [[unlikely]]
+void check_both(const char* op, const CumQ& of_queries, const CumK& of_keys,
+                bool is_paged = false) {
+  if (of_queries.has_value() ? !of_keys && !is_paged : of_keys.has_value()) [[unlikely]]
     raise(errc::invalid_argument, op, "both of cum_seq_q and cum_seq_k", "one");
 }
 
@@ -429,14 +436,16 @@ void check_both(const char* op, const CumQ& of_queries, const CumK& of_keys) {
 /// Without cum_seq_q: query [batch, queries, heads, e], key [batch, keys, key heads, e], value
 /// [batch, keys, key heads, ev], out [batch, queries, heads, ev], softmax_logsumexp [batch, heads,
 /// queries]; key heads divide heads. With cum_seq_q and cum_seq_k (i32) as flash_attn_varlen_func,
-/// where seqused_k may say how many keys are used. One dtype; the logarithms are of f32 (f64 for
+/// where seqused_k may say how many keys are used, and a block_table which pages of a cache hold
+/// them, in the place of cum_seq_k. One dtype; the logarithms are of f32 (f64 for
 /// f64). is_causal hides the keys behind a position's own, i + keys - queries. max_q and max_k need
 /// not be right. Raises the same; a dropout_p above 0 is not_supported.
 /// aten::_flash_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? cum_seq_q,
 /// Tensor? cum_seq_k, SymInt max_q, SymInt max_k, float dropout_p, bool is_causal, bool
 /// return_debug_mask, *, float? scale=None, SymInt? window_size_left=None, SymInt?
-/// window_size_right=None, Tensor? seqused_k=None, Tensor? alibi_slopes=None) -> (Tensor output,
-/// Tensor softmax_logsumexp, Tensor rng_state, Tensor unused, Tensor debug_attn_mask)
+/// window_size_right=None, Tensor? seqused_k=None, Tensor? alibi_slopes=None, Tensor?
+/// block_table=None, int? num_splits=None) -> (Tensor output, Tensor softmax_logsumexp, Tensor
+/// rng_state, Tensor unused, Tensor debug_attn_mask)
 template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, optional_tensor CumQ,
           optional_tensor CumK, tensor_like Out, tensor_like Logs>
 void flash_attention_forward(const S& stream, const Q& query, const K& key, const V& value,
@@ -453,7 +462,8 @@ void flash_attention_forward(const S& stream, const Q& query, const K& key, cons
                 "flaggems: softmax_logsumexp is of f32, of f64 if the inputs are");
   const auto starts = detail::optional_view<i32, D>(cum_seq_q);
   const auto key_starts = detail::optional_view<i32, D>(cum_seq_k);
-  detail::check_both("flash_attention_forward", starts, key_starts);
+  detail::check_both("flash_attention_forward", starts, key_starts,
+                     options.block_table.has_value());
   if (starts)
     detail::varlen_attention<Q, K, V, decltype(*starts), CumK,
                              std::optional<tensor_view<const i32, D>>, value_t<Out>, D>(
@@ -479,8 +489,10 @@ template <stream_like S, tensor_like Q, tensor_like K, tensor_like V, optional_t
   const tensor_view<const T, D> q = as_view(query);
   const auto v = as_view(value);
   const bool of_sequences = detail::optional_view<i32, D>(cum_seq_q).has_value();
-  if (q.rank() != (of_sequences ? 3 : 4) || v.rank() != q.rank()) [[unlikely]]
-    raise(errc::shape_mismatch, op, "query and value of rank 4, of 3 with cum_seq_q",
+  const bool has_pages = of_sequences && options.block_table.has_value();
+  if (q.rank() != (of_sequences ? 3 : 4) || v.rank() != q.rank() + (has_pages ? 1 : 0)) [[unlikely]]
+    raise(errc::shape_mismatch, op,
+          "query and value of rank 4, of 3 with cum_seq_q, and a value of 4 with block_table",
           "ranks " + to_string(shape{q.rank(), v.rank()}));
   shape sizes = q.shape_of();
   sizes[q.rank() - 1] = v.size(-1);

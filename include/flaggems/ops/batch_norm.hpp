@@ -194,12 +194,14 @@ void batch_norm_backward_into(const S& stream, const G& grad, const X& x, const 
   using Weight = typename optional_element<W, T>::type;
   using C = norm_compute<value_t<const G&>, T, Weight>;
   const auto w = optional_view<Weight, D>(weight);
-  check_by_channel(op, x, w, running_mean, running_var, save_mean, save_invstd);
+  check_by_channel(op, x, w, running_mean, running_var);
   check_same_sizes(op, x, grad);
   if (!train)
     check_running(op, running_mean, running_var);
   else if (!save_mean || !save_invstd) [[unlikely]]
     raise(errc::invalid_argument, op, "save_mean and save_invstd, in training", "none");
+  else
+    check_by_channel(op, x, save_mean, save_invstd);
   auto& [to_x, to_weight, to_bias] = gradients;
   if (replaced<operators::native_batch_norm_backward>(op, stream, grad, x, w, running_mean,
                                                       running_var, save_mean, save_invstd, train,
@@ -309,14 +311,15 @@ template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, op
   return r;
 }
 
-/// native_batch_norm without what it saves. aten::batch_norm(Tensor input, Tensor? weight, Tensor?
-/// bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool
-/// cudnn_enabled)
+/// native_batch_norm without what it saves; of no elements none, whatever else is given.
+/// aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor?
+/// running_var, bool training, float momentum, float eps, bool cudnn_enabled)
 template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, optional_tensor Mean,
           optional_tensor Var>
 [[nodiscard]] auto batch_norm(const S& stream, const X& x, const W& weight, const B& bias,
                               Mean&& running_mean, Var&& running_var, bool training,
                               double momentum, double eps) {
+  if (as_view(x).empty()) return detail::empty_in_order<value_t<const X&>>(stream, x, "batch_norm");
   return native_batch_norm(stream, x, weight, bias, running_mean, running_var, training, momentum,
                            eps)
       .out;
@@ -448,15 +451,30 @@ template <stream_like S, tensor_like X, tensor_like W, optional_tensor B, option
                            exponential_average_factor, epsilon);
 }
 
+/// native_batch_norm, and a reserve, which is empty: ATen's _batch_norm_impl_index without its last
+/// result, the number of the implementation, which is 0.
+/// flaggems::batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor?
+/// running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled)
+/// -> (Tensor, Tensor, Tensor, Tensor)
+template <stream_like S, tensor_like X, optional_tensor W, optional_tensor B, optional_tensor Mean,
+          optional_tensor Var>
+[[nodiscard]] auto batch_norm_impl_index(const S& stream, const X& x, const W& weight,
+                                         const B& bias, Mean&& running_mean, Var&& running_var,
+                                         bool training, double momentum, double eps) {
+  auto r = native_batch_norm(stream, x, weight, bias, running_mean, running_var, training, momentum,
+                             eps);
+  return detail::with_reserve("batch_norm_impl_index", stream, std::move(r));
+}
+
 /// The gradients of native_batch_norm, which gave save_mean and save_invstd, in new tensors of the
 /// dtypes of x and weight; `output_mask` says which. Without `train` it is by the running
 /// statistics, which are constant.
 ///
-/// Shapes: grad, x [N, C, ...]; all others [C], or std::nullopt where they are not read. Sums are
-/// in f32, or f64. Raises invalid_argument or shape_mismatch before anything is written.
-/// aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor?
-/// running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float
-/// eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
+/// Shapes: grad, x [N, C, ...]; all others [C], or std::nullopt where they are not read, and what
+/// is saved of any sizes there. Sums are in f32, or f64. Raises invalid_argument or shape_mismatch
+/// before anything is written. aten::native_batch_norm_backward(Tensor grad_out, Tensor input,
+/// Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor?
+/// save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)
 template <stream_like S, tensor_like G, tensor_like X, optional_tensor W, optional_tensor Mean,
           optional_tensor Var, optional_tensor M, optional_tensor R>
 [[nodiscard]] auto native_batch_norm_backward(const S& stream, const G& grad, const X& x,
@@ -497,6 +515,26 @@ template <stream_like S, tensor_like X, tensor_like G, tensor_like W, optional_t
                                              const R& save_var, double epsilon, const Reserve&) {
   return miopen_batch_norm_backward(stream, x, grad_output, weight, running_mean, running_var,
                                     save_mean, save_var, epsilon);
+}
+
+/// native_batch_norm_backward, whichever implementation, 0 to 2, made what is saved; the reserve is
+/// not read. aten::_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor
+/// grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean,
+/// Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) ->
+/// (Tensor, Tensor, Tensor)
+template <stream_like S, tensor_like X, tensor_like G, optional_tensor W, optional_tensor Mean,
+          optional_tensor Var, optional_tensor M, optional_tensor R, optional_tensor Reserve>
+[[nodiscard]] auto batch_norm_impl_index_backward(const S& stream, i64 impl_index, const X& x,
+                                                  const G& grad_output, const W& weight,
+                                                  const Mean& running_mean, const Var& running_var,
+                                                  const M& save_mean, const R& save_var_transform,
+                                                  bool train, double eps,
+                                                  gradient_mask<3> output_mask, const Reserve&) {
+  if (impl_index < 0 || impl_index > 2) [[unlikely]]
+    raise(errc::invalid_argument, "batch_norm_impl_index_backward", "an implementation of 0 to 2",
+          detail::text(impl_index));
+  return native_batch_norm_backward(stream, grad_output, x, weight, running_mean, running_var,
+                                    save_mean, save_var_transform, train, eps, output_mask);
 }
 
 /// batch_norm of each instance: the statistics are of each channel of each one; the running ones go

@@ -30,6 +30,7 @@ struct conv_transpose_plan {
   };
   int dims;
   i64 batch = 1, groups = 1, channels = 0, features = 0;  // channels and features of a group
+  i64 filters = 0;                                        // features of all groups
   along at[kernels::window_axes];
 
   conv_transpose_plan(const conv_transpose_request& ask, const shape& x, const shape& w)
@@ -46,6 +47,9 @@ struct conv_transpose_plan {
             to_string(x) + " and " + to_string(w));
     channels = w[0] / groups;
     features = w[1];
+    if (!multiply(groups, features, filters)) [[unlikely]]
+      raise(errc::invalid_argument, op, "fewer than 2^63 output channels",
+            text(groups) + " groups of " + text(features));
     for (int d = 0; d < dims; ++d) {
       along& a = at[kernels::window_axes - dims + d];
       a.kernel = w[2 + d];
@@ -57,20 +61,25 @@ struct conv_transpose_plan {
       if (more >= a.stride && more >= a.dilation) [[unlikely]]
         raise(errc::invalid_argument, op, "an output_padding below the stride or the dilation",
               text(more));
+      if (a.kernel < 1 || a.size < 1) [[unlikely]]
+        raise_shapes(op, "elements in input and kernel", x, w);
       i64 moved = 0, reach = 0, whole = 0;
-      if (a.kernel < 1 || a.size < 1 || !multiply(a.size - 1, a.stride, moved) ||
-          !multiply(a.kernel - 1, a.dilation, reach) || !add(moved, reach, whole) ||
-          !add(whole, more + 1, whole) || a.padding > whole / 2) [[unlikely]]
-        raise_shapes(op, "elements in input, kernel and output", x, w);
+      if (!multiply(a.size - 1, a.stride, moved) || !multiply(a.kernel - 1, a.dilation, reach) ||
+          !add(moved, reach, whole) || !add(whole, more, whole) || !add(whole, 1, whole))
+          [[unlikely]]
+        raise(errc::invalid_argument, op, "fewer than 2^63 elements before the padding is cut off",
+              to_string(x) + " and " + to_string(w) + " with stride " + text(a.stride) +
+                  " and dilation " + text(a.dilation));
+      if (a.padding > (whole - 1) / 2) [[unlikely]]
+        raise(errc::shape_mismatch, op,
+              "a padding that leaves some of " + text(whole) + " elements", text(a.padding));
       a.result = whole - 2 * a.padding;
-      if (a.result < 1) [[unlikely]]
-        raise_shapes(op, "elements in input, kernel and output", x, w);
     }
   }
   [[nodiscard]] shape out(bool has_batch) const {
     shape r;
     if (has_batch) r.push_back(batch);
-    r.push_back(groups * features);
+    r.push_back(filters);
     for (int d = 0; d < dims; ++d) r.push_back(at[kernels::window_axes - dims + d].result);
     return r;
   }
@@ -117,7 +126,7 @@ void conv_transpose_into(const conv_transpose_request& ask, const S& stream, con
   check_no_overlap(op, written, layout_of(input));
   check_no_overlap(op, written, layout_of(weight));
   const auto added = optional_view<T, D>(bias);
-  check_weight(op, "bias", added, {plan.groups * plan.features}, written);
+  check_weight(op, "bias", added, {plan.filters}, written);
   if (out.empty() ||
       replaced<operators::conv_transpose>(op, stream, input, weight, added, out, ask))
     return;

@@ -7,155 +7,46 @@
 
 #include <flaggems/ops/gemm.hpp>
 #include <flaggems/ops/pad.hpp>
+#include <flaggems/ops/plan/convolution.hpp>
 #include <flaggems/ops/plan/norm.hpp>
 #include <flaggems/ops/pointwise.hpp>
 
 #include <optional>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
 namespace flaggems {
 
-/// The zeros around a convolution's input: none, or as many as give an output of its size; of an
-/// odd number the greater part is behind.
-enum class conv_padding { valid, same };
-
-/// The padding of ATen's name. Raises invalid_argument for others.
-inline conv_padding spelled(std::string_view text, std::type_identity<conv_padding>) {
-  if (text == "valid") return conv_padding::valid;
-  if (text == "same") return conv_padding::same;
-  raise(errc::invalid_argument, "conv", "a padding of valid or same", text);
-}
-
 namespace detail {
 
-/// What is asked of a convolution over `dims` dimensions. A list has a number for each, or one for
-/// all; `padding` counts where there is no `mode`.
-struct conv_request {
-  const char* name;
-  int dims;
-  int_list stride, padding, dilation;
-  i64 groups;
-  std::optional<conv_padding> mode;
-};
-
-/// Its sizes: of windows [kernel] at `result` places of the padded input.
-struct conv_plan {
-  struct along {
-    i64 kernel, stride, dilation, before, after, padded, result;
-  };
-  int dims = 0;
-  i64 batch = 0, groups = 1, channels = 0, features = 0;  // channels and features of a group
-  along at[3]{};
-
-  conv_plan(const conv_request& ask, const shape& x, const shape& w) : dims(ask.dims) {
-    const char* op = ask.name;
-    if ((x.rank() != dims + 1 && x.rank() != dims + 2) || w.rank() != dims + 2) [[unlikely]]
-      raise(errc::shape_mismatch, op,
-            "an input of rank " + text(dims + 1) + " or " + text(dims + 2) +
-                " and a weight of rank " + text(dims + 2),
-            to_string(x) + " and " + to_string(w));
-    const int first = x.rank() - dims;
-    const i64 all = x[first - 1];
-    batch = first == 2 ? x[0] : 1;
-    groups = ask.groups;
-    if (groups < 1 || w[0] % groups != 0) [[unlikely]]
-      raise(errc::invalid_argument, op,
-            "a number of groups that divides " + text(w[0]) + " filters", text(groups));
-    if (!multiply(w[1], groups, channels) || channels != all) [[unlikely]]
-      raise(errc::shape_mismatch, op,
-            "a weight for the input's channels in " + text(groups) + " groups",
-            to_string(x) + " and " + to_string(w));
-    channels = w[1];
-    features = w[0] / groups;
-    for (int d = 0; d < dims; ++d) {
-      along& a = at[d];
-      a.kernel = w[2 + d];
-      a.stride = number(ask, ask.stride, d, "stride", 1);
-      a.dilation = number(ask, ask.dilation, d, "dilation", 1);
-      i64 reach = 0, padding = 0;
-      if (a.kernel < 1 || !multiply(a.dilation, a.kernel - 1, reach) || !add(reach, 1, reach))
-          [[unlikely]]
-        raise_sizes(op, "a kernel of at least one element", w);
-      if (!ask.mode) {
-        a.before = a.after = number(ask, ask.padding, d, "padding", 0);
-      } else if (*ask.mode == conv_padding::same) {
-        if (a.stride != 1) [[unlikely]]
-          raise(errc::invalid_argument, op, "a stride of 1 with padding 'same'", text(a.stride));
-        a.before = (reach - 1) / 2;
-        a.after = reach - 1 - a.before;
-      }
-      if (!add(a.before, a.after, padding) || !add(x[first + d], padding, a.padded)) [[unlikely]]
-        raise_sizes(op, "fewer than 2^63 padded elements", x);
-      if (a.padded < reach) [[unlikely]]
-        raise(errc::shape_mismatch, op,
-              "a padded input of at least the kernel's reach " + text(reach), text(a.padded));
-      a.result = (a.padded - reach) / a.stride + 1;
-    }
+/// x with the zeros of a convolution around it.
+template <class S, class T, class D>
+tensor<T, D> padded_images(const char* op, const S& stream, const conv_plan& plan,
+                           const tensor_view<const T, D>& x) {
+  shape sizes = x.shape_of();
+  i64 around[6];
+  for (int d = 0; d < plan.dims; ++d) {
+    const auto& a = plan.at[plan.dims - 1 - d];
+    sizes[sizes.rank() - 1 - d] = a.padded;
+    around[2 * d] = a.before, around[2 * d + 1] = a.after;
   }
-
-  /// The sizes of the output, without a batch if the input has none.
-  [[nodiscard]] shape out(bool has_batch) const {
-    shape r;
-    if (has_batch) r.push_back(batch);
-    r.push_back(groups * features);
-    for (int d = 0; d < dims; ++d) r.push_back(at[d].result);
-    return r;
-  }
-  [[nodiscard]] i64 window() const {
-    i64 n = 1;
-    for (int d = 0; d < dims; ++d) n *= at[d].kernel;
-    return n;
-  }
-  [[nodiscard]] i64 places() const {
-    i64 n = 1;
-    for (int d = 0; d < dims; ++d) n *= at[d].result;
-    return n;
-  }
-  [[nodiscard]] bool is_padded() const {
-    for (int d = 0; d < dims; ++d)
-      if (at[d].before != 0 || at[d].after != 0) return true;
-    return false;
-  }
-
-  /// The windows of a padded input: its leading dimensions, then [kernel...], then [result...].
-  template <class X>
-  [[nodiscard]] auto windows(const X& x) const {
-    const int first = x.rank() - dims;
-    shape sizes, strides;
-    for (int d = 0; d < first; ++d) {
-      sizes.push_back(x.size(d));
-      strides.push_back(x.stride(d));
-    }
-    for (int d = 0; d < dims; ++d) {
-      sizes.push_back(at[d].kernel);
-      strides.push_back(at[d].kernel == 1 ? 0 : x.stride(first + d) * at[d].dilation);
-    }
-    for (int d = 0; d < dims; ++d) {
-      sizes.push_back(at[d].result);
-      strides.push_back(at[d].result == 1 ? 0 : x.stride(first + d) * at[d].stride);
-    }
-    return x.as_strided(sizes, strides);
-  }
-
- private:
-  static i64 number(const conv_request& ask, int_list list, int d, const char* what, i64 least) {
-    if (list.size() != 1 && list.size() != ask.dims) [[unlikely]]
-      raise(errc::invalid_argument, ask.name, text(what) + " of one number or " + text(ask.dims),
-            text(list.size()));
-    const i64 n = list[list.size() == 1 ? 0 : d];
-    if (n < least) [[unlikely]]
-      raise(errc::invalid_argument, ask.name, text(what) + " of at least " + text(least), text(n));
-    return n;
-  }
-};
+  auto padded = empty<T>(stream, sizes, op);
+  pad_move<>{op, int_list(around, 2 * plan.dims)}.run(stream, x, padded.view());
+  return padded;
+}
 
 /// out [B, G, F, places...] = the sums over channels and windows, one formula for each summand.
 template <class C, class S, class T, class D, class Bias>
 void convolve_by_summands(const char* op, const S& stream, const conv_plan& plan,
-                          const tensor_view<const T, D>& x, const tensor_view<const T, D>& weight,
-                          const Bias& bias, const tensor_view<T, D>& out) {
+                          const tensor_view<const T, D>& input,
+                          const tensor_view<const T, D>& weight, const Bias& bias,
+                          const tensor_view<T, D>& out) {
+  tensor_view<const T, D> x = input;
+  tensor<T, D> padded;
+  if (plan.is_padded()) {
+    padded = padded_images(op, stream, plan, input);
+    x = std::as_const(padded).view();
+  }
   const auto channels = x.unflatten(1, {plan.groups, plan.channels});
   const auto factors = weight.unflatten(0, {plan.groups, plan.features});
   const auto to_places = [&](auto v) {  // [G, F] beside the output
@@ -206,38 +97,219 @@ inline i64 images_at_once(i64 batch, i64 image) {
   return several < batch ? several : batch;
 }
 
-/// The same as products of matrices: weight [G, F, channels * window] and the copied windows.
+/// x [B, G, C, sizes...] with zeros around it, as [B * G, padded..., C].
+template <class S, class T, class D>
+tensor<T, D> padded_channels_last(const char* op, const S& stream, const conv_plan& plan,
+                                  const tensor_view<const T, D>& x) {
+  shape sizes{x.size(0) * x.size(1)};
+  for (int d = 0; d < plan.dims; ++d) sizes.push_back(plan.pitch(d));
+  sizes.push_back(plan.channels);
+  auto all = empty<T>(stream, sizes, op);
+  tensor_view<T, D> inside = all.view();
+  for (int d = 0; d < plan.dims; ++d) {
+    const i64 before = plan.at[d].before, n = x.size(3 + d);
+    const auto zeros = [&](i64 begin, i64 count) {
+      if (count > 0) fill(op, stream, inside.narrow(1 + d, begin, count), 0);
+    };
+    zeros(0, before);
+    zeros(before + n, plan.pitch(d) - before - n);
+    inside = inside.narrow(1 + d, before, n);
+  }
+  copy_into(op, stream, inside.unflatten(0, {x.size(0), x.size(1)}), x.movedim(2, -1));
+  return all;
+}
+
+/// How a window's elements follow each other: as a filter's, or the last dimension outermost and
+/// channels innermost, where windows along that dimension may share memory.
+enum class window_order { as_filters, channels_last };
+
+/// The windows of a padded input as rows: element k of the one at place p of image i is at data +
+/// i * image + p * step + k.
+template <class T, class D>
+struct conv_windows {
+  tensor<T, D> memory;
+  i64 step = 0, places = 0;  // with those at the end of a line that are no window's
+
+  /// [n, G, places, depth]
+  [[nodiscard]] tensor_view<const T, D> rows(i64 groups, i64 depth) const {
+    const i64 images = memory.size(0), image = memory.stride(0);
+    return memory.view().as_strided({images / groups, groups, places, depth},
+                                    {groups * image, image, step, 1});
+  }
+};
+template <class S, class T, class D>
+conv_windows<T, D> windows_of(const char* op, const S& stream, const conv_plan& plan,
+                              const tensor_view<const T, D>& x, window_order order) {
+  const int last = plan.dims - 1;
+  const conv_plan::along& inner = plan.at[last];
+  const bool by_filter = order == window_order::as_filters;
+  const bool overlaps = !by_filter && (inner.dilation == 1 || inner.kernel == 1);
+  bool is_plain = overlaps;  // the padded input has the windows as they are
+  for (int d = 0; d < last; ++d) is_plain = is_plain && plan.at[d].kernel * plan.at[d].stride == 1;
+  conv_windows<T, D> r;
+  r.memory = padded_channels_last(op, stream, plan, x);
+  if (!is_plain) {
+    // [B * G, result..., last, kernel..., C]: of the last dimension all elements, or its windows;
+    // or [B * G, result..., C, kernel...].
+    const auto own = std::as_const(r.memory).view();
+    shape sizes{own.size(0)}, strides{own.stride(0)};
+    const auto add = [&](i64 n, i64 step) {
+      sizes.push_back(n);
+      strides.push_back(n == 1 ? 0 : step);
+    };
+    const auto results = [&](int d) {
+      add(plan.at[d].result, own.stride(1 + d) * plan.at[d].stride);
+    };
+    const auto kernel = [&](int d) {
+      add(plan.at[d].kernel, own.stride(1 + d) * plan.at[d].dilation);
+    };
+    for (int d = 0; d < last; ++d) results(d);
+    if (overlaps)
+      add(own.size(1 + last), own.stride(1 + last));
+    else
+      results(last);
+    if (by_filter) add(plan.channels, 1);
+    if (!by_filter && !overlaps) kernel(last);
+    for (int d = 0; d < last; ++d) kernel(d);
+    if (by_filter)
+      kernel(last);
+    else
+      add(plan.channels, 1);
+    auto copied = empty<T>(stream, sizes, op);
+    copy_into(op, stream, copied.view(), own.as_strided(sizes, strides));
+    r.memory = std::move(copied);
+  }
+  const i64 element = plan.channels * (plan.window() / inner.kernel);
+  r.step = (overlaps ? inner.stride : inner.kernel) * element;
+  const i64 lines = plan.places() / inner.result;
+  r.places = (lines - 1) * (overlaps ? plan.line() : inner.result) + inner.result;
+  return r;
+}
+
+/// weight [G, F, C, kernel...] as [G, F, last, other kernel dimensions..., C], as the windows are.
+template <class S, class T, class D>
+tensor<T, D> filters_of(const char* op, const S& stream, const tensor_view<const T, D>& weight) {
+  const auto from = weight.movedim(-1, 2).movedim(3, -1);
+  auto filters = empty<T>(stream, from.shape_of(), op);
+  copy_into(op, stream, filters.view(), from);
+  return filters;
+}
+
+/// The same as products of matrices: the filters and the windows. out [B, G, F, result...].
 template <class S, class T, class D, class Bias>
 void convolve_by_products(const char* op, const S& stream, const conv_plan& plan,
                           const tensor_view<const T, D>& x, const tensor_view<const T, D>& weight,
                           const Bias& bias, const tensor_view<T, D>& out) {
-  const i64 depth = plan.channels * plan.window(), places = plan.places();
-  const auto filters = weight.view({plan.groups, plan.features, depth});
-  const auto run = [&](const tensor_view<const T, D>& columns, const tensor_view<T, D>& to) {
-    const i64 n = to.size(0);
-    const auto a = filters.unsqueeze(0).expand({n, plan.groups, plan.features, depth});
-    const auto b = columns.transpose(-2, -1);
+  const i64 depth = plan.channels * plan.window();
+  const auto run = [&](const tensor_view<const T, D>& filters, const tensor_view<const T, D>& rows,
+                       const tensor_view<T, D>& to) {
+    const auto a = filters.unsqueeze(0).expand({to.size(0), plan.groups, plan.features, depth});
     if (bias)
-      gemm(op, stream, a, b, to,
+      gemm(op, stream, a, rows, to,
            bias->unflatten(0, {plan.groups, plan.features})
                .unsqueeze(0)
                .unsqueeze(-1)
                .expand(to.shape_of()),
            1, 1);
     else
-      gemm(op, stream, a, b, to, no_bias_view{}, 1, 0);
+      gemm(op, stream, a, rows, to, no_bias_view{}, 1, 0);
   };
-  if (plan.dims == 1 && plan.at[0].kernel == 1)  // each window is an element
-    return run(plan.windows(x).squeeze(2).unflatten(1, {plan.groups, plan.channels}), out);
-  const i64 most =
-      images_at_once(plan.batch, plan.groups * depth * places * static_cast<i64>(sizeof(T)));
-  auto copied = empty<T>(stream, {most, plan.groups, depth, places}, op);
+  const auto channels = x.unflatten(1, {plan.groups, plan.channels});
+  const auto factors = weight.unflatten(0, {plan.groups, plan.features});
+  // (A window of one element; of several dimensions the places have to be one.)
+  if (plan.window() == 1 && !plan.is_padded() && factors.stride(2) == 1 &&
+      (plan.dims == 1 || (x.is_contiguous() && out.is_contiguous() && !plan.skips()))) {
+    const auto elements =
+        plan.windows(channels).flatten(3 + plan.dims, -1).flatten(2, 2 + plan.dims);
+    return run(factors.flatten(2, -1), elements.transpose(-2, -1), out.flatten(3, -1));
+  }
+  // What is smaller is brought into the order of the other.
+  const bool keeps = plan.features > plan.batch * plan.places();
+  tensor<T, D> packed;
+  if (!keeps) packed = filters_of(op, stream, factors);
+  const auto filters = (keeps ? as_row(op, stream, factors, packed) : std::as_const(packed).view())
+                           .view({plan.groups, plan.features, depth});
+  const i64 result = plan.at[plan.dims - 1].result, lines = plan.places() / result;
+  const i64 image = plan.groups * (depth / plan.at[plan.dims - 1].kernel) * lines *
+                    plan.pitch(plan.dims - 1) * static_cast<i64>(sizeof(T));
+  const i64 most = images_at_once(plan.batch, image);
   for (i64 begin = 0; begin < plan.batch; begin += most) {
     const i64 n = plan.batch - begin < most ? plan.batch - begin : most;
-    const auto columns = copied.view().narrow(0, 0, n);
-    const auto windows = plan.windows(x.narrow(0, begin, n));
-    copy_into(op, stream, columns.view(windows.shape_of()), windows);
-    run(tensor_view<const T, D>(columns), out.narrow(0, begin, n));
+    const auto windows = windows_of(op, stream, plan, channels.narrow(0, begin, n),
+                                    keeps ? window_order::as_filters : window_order::channels_last);
+    const auto rows = windows.rows(plan.groups, depth);
+    const auto to = out.narrow(0, begin, n);
+    const bool whole = windows.places == plan.places();
+    if (whole && (plan.dims == 1 || to.is_contiguous())) {
+      run(filters, rows, to.view({n, plan.groups, plan.features, plan.places()}));
+      continue;
+    }
+    const i64 line = whole ? result : plan.line();
+    auto wide = empty<T>(stream, {n, plan.groups, plan.features, lines * line}, op);
+    run(filters, rows, wide.view().narrow(-1, 0, windows.places));
+    shape sizes = to.shape_of();
+    sizes[sizes.rank() - 1] = line;
+    copy_into(op, stream, to, std::as_const(wide).view().view(sizes).narrow(-1, 0, result));
+  }
+}
+
+/// The same where windows lie next to each other, without a copy of them: the lines of the padded
+/// images follow each other, and the products of each element of the filters are added, the images
+/// shifted by its place. The sums are in the output's dtype.
+template <class S, class T, class D, class Bias>
+void convolve_by_shifts(const char* op, const S& stream, const conv_plan& plan,
+                        const tensor_view<const T, D>& x, const tensor_view<const T, D>& weight,
+                        const Bias& bias, const tensor_view<T, D>& out) {
+  const i64 G = plan.groups, F = plan.features, C = plan.channels, window = plan.window();
+  tensor_view<const T, D> by_tap = weight.unflatten(0, {G, F});
+  for (int d = 0; d < plan.dims; ++d) by_tap = by_tap.movedim(-1, 0);
+  auto taps = empty<T>(stream, by_tap.shape_of(), op);
+  copy_into(op, stream, taps.view(), by_tap);
+  i64 places = 1, plane = 1, pitch[3];  // all places from a window's first to the last one's
+  for (int d = plan.dims - 1; d >= 0; --d) {
+    places += (plan.at[d].result - 1) * plane;
+    pitch[d] = plane;
+    plane *= plan.at[d].padded;
+  }
+  const bool whole = places == plan.places() && (plan.dims == 1 || out.is_contiguous());
+  const i64 step = shifted_places<D>();
+  const i64 most = images_at_once(plan.batch, G * C * plane * static_cast<i64>(sizeof(T)));
+  for (i64 begin = 0; begin < plan.batch; begin += most) {
+    const i64 n = plan.batch - begin < most ? plan.batch - begin : most;
+    const auto images = padded_images(op, stream, plan, x.narrow(0, begin, n));
+    const auto to = out.narrow(0, begin, n);
+    tensor<T, D> wide;
+    if (!whole) wide = empty<T>(stream, {n, G, F, places}, op);
+    const tensor_view<T, D> sums = whole ? to.flatten(3, -1) : wide.view();
+    for (i64 first = 0; first < places; first += step) {
+      const i64 count = places - first < step ? places - first : step;
+      const auto part = sums.narrow(-1, first, count);
+      for (i64 k = 0; k < window; ++k) {
+        i64 shift = first;
+        for (i64 d = plan.dims - 1, rest = k; d >= 0; rest /= plan.at[d--].kernel)
+          shift += rest % plan.at[d].kernel * plan.at[d].dilation * pitch[d];
+        const auto a = std::as_const(taps)
+                           .view()
+                           .view({window, G, F, C})
+                           .select(0, k)
+                           .unsqueeze(0)
+                           .expand({n, G, F, C});
+        const auto b = std::as_const(images).view().flatten(2, -1).as_strided(
+            {n, G, count, C}, {G * C * plane, C * plane, 1, plane}, shift);
+        if (k > 0)
+          gemm(op, stream, a, b, part, tensor_view<const T, D>(part), 1, 1);
+        else if (bias)
+          gemm(op, stream, a, b, part,
+               bias->unflatten(0, {G, F}).unsqueeze(0).unsqueeze(-1).expand(part.shape_of()), 1, 1);
+        else
+          gemm(op, stream, a, b, part, no_bias_view{}, 1, 0);
+      }
+    }
+    if (whole) continue;
+    shape strides(wide.view().strides());
+    strides.erase(3);
+    for (int d = 0; d < plan.dims; ++d) strides.push_back(pitch[d]);
+    copy_into(op, stream, to, std::as_const(wide).view().as_strided(to.shape_of(), strides));
   }
 }
 
@@ -263,41 +335,18 @@ void convolve_into(const conv_request& ask, const S& stream, const X& input, con
   check_weight(op, "bias", added, {plan.groups * plan.features}, written);
   if (out.empty()) return;
 
-  tensor_view<const T, D> x(has_batch ? input.view() : input.unsqueeze(0));
-  tensor<T, D> padded, packed;
-  if (plan.is_padded()) {
-    shape sizes = x.shape_of();
-    i64 around[6];
-    for (int d = 0; d < plan.dims; ++d) {
-      const auto& a = plan.at[plan.dims - 1 - d];
-      sizes[sizes.rank() - 1 - d] = a.padded;
-      around[2 * d] = a.before, around[2 * d + 1] = a.after;
-    }
-    padded = empty<T>(stream, sizes, op);
-    pad_move<>{op, int_list(around, 2 * plan.dims)}.run(stream, x, padded.view());
-    x = std::as_const(padded).view();
-  }
+  const tensor_view<const T, D> x(has_batch ? input.view() : input.unsqueeze(0));
+  const tensor_view<const T, D> filters(weight);
   tensor_view<T, D> to(has_batch ? out.view() : out.unsqueeze(0));
   to = to.unflatten(1, {plan.groups, plan.features});
   // With few features a group a product has too few rows.
   constexpr i64 few_features = 4, few_summands = 32;
   const i64 summands = plan.channels * plan.window();
   if (plan.features < few_features && summands > 0 && summands <= few_summands)
-    return convolve_by_summands<C>(op, stream, plan, x, tensor_view<const T, D>(weight), added, to);
-
-  tensor_view<const T, D> filters(weight);
-  if (!filters.is_contiguous()) {
-    packed = empty<T>(stream, filters.shape_of(), op);
-    copy_into(op, stream, packed.view(), filters);
-    filters = std::as_const(packed).view();
-  }
-  const shape flat{plan.batch, plan.groups, plan.features, plan.places()};
-  if (plan.dims == 1) return convolve_by_products(op, stream, plan, x, filters, added, to);
-  if (to.is_contiguous())
-    return convolve_by_products(op, stream, plan, x, filters, added, to.view(flat));
-  auto dense = empty<T>(stream, to.shape_of(), op);
-  convolve_by_products(op, stream, plan, x, filters, added, dense.view().view(flat));
-  copy_into(op, stream, to, std::as_const(dense).view());
+    return convolve_by_summands<C>(op, stream, plan, x, filters, added, to);
+  if constexpr (std::is_same_v<T, C> && adds_shifted_images<D>)
+    if (plan.is_shifted()) return convolve_by_shifts(op, stream, plan, x, filters, added, to);
+  convolve_by_products(op, stream, plan, x, filters, added, to);
 }
 template <class S, class X, class W, class B>
 auto convolve_new(const conv_request& ask, const S& stream, const X& input, const W& weight,
@@ -368,11 +417,15 @@ namespace detail {
 /// Raises unless kernel_size is the weight's and it has one channel of each of x's.
 template <class X, class W>
 void check_depthwise(const char* op, const X& x, const W& weight, int_list kernel_size) {
+  const int n = kernel_size.size();
+  if (n != 1 && n != 2) [[unlikely]]
+    raise(errc::invalid_argument, op, "a kernel_size of one number or 2", text(n));
+  const i64 h = kernel_size[0], w = kernel_size[n - 1];
   const bool fits = weight.rank() == 4 && weight.size(1) == 1 && (x.rank() == 3 || x.rank() == 4) &&
-                    kernel_size.size() == 2 && kernel_size[0] == weight.size(2) &&
-                    kernel_size[1] == weight.size(3);
+                    h == weight.size(2) && w == weight.size(3);
   if (!fits) [[unlikely]]
-    raise(errc::shape_mismatch, op, "an image and a weight [F, 1, kernel_size...]",
+    raise(errc::shape_mismatch, op,
+          "an image and a weight [F, 1, " + text(h) + ", " + text(w) + "]",
           to_string(x.sizes()) + " and " + to_string(weight.sizes()));
 }
 }  // namespace detail
@@ -401,6 +454,56 @@ template <stream_like S, tensor_like X, tensor_like W, optional_tensor B>
   detail::check_depthwise(op, v, as_view(weight), kernel_size);
   return detail::convolve_new({op, 2, stride, padding, dilation, v.size(-3), std::nullopt}, stream,
                               x, weight, bias);
+}
+
+namespace detail {
+/// How many dimensions a convolution is over that its operands do not name. Raises shape_mismatch
+/// unless one to three.
+template <class X, class W>
+int dims_of_convolution(const char* op, const X& x, const W& weight) {
+  const int dims = weight.rank() - 2;
+  if (dims < 1 || dims > 3 || (x.rank() != dims + 1 && x.rank() != dims + 2)) [[unlikely]]
+    raise_shapes(op, "an input and a weight over one to three dimensions", x.shape_of(),
+                 weight.shape_of());
+  return dims;
+}
+}  // namespace detail
+
+/// conv1d to conv3d, by the weight's rank. aten::_convolution_mode(Tensor input, Tensor weight,
+/// Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups)
+template <stream_like S, tensor_like X, tensor_like W, optional_tensor B>
+[[nodiscard]] auto convolution_mode(const S& stream, const X& input, const W& weight, const B& bias,
+                                    int_list stride, conv_padding padding, int_list dilation,
+                                    i64 groups) {
+  constexpr const char* op = "convolution_mode";
+  same_device<S, X, W, B>();
+  const int dims = detail::dims_of_convolution(op, as_view(input), as_view(weight));
+  return detail::convolve_new({op, dims, stride, {}, dilation, groups, padding}, stream, input,
+                              weight, bias);
+}
+
+/// conv1d to conv3d, by the weight's rank, without a bias. The hints of ATen's schema change no
+/// result here. aten::cudnn_convolution.out(Tensor self, Tensor weight, SymInt[] padding, SymInt[]
+/// stride, SymInt[] dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32,
+/// *, Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like W, tensor_like Out>
+void cudnn_convolution(const S& stream, const X& self, const W& weight, Out&& out, int_list padding,
+                       int_list stride, int_list dilation, i64 groups) {
+  constexpr const char* op = "cudnn_convolution";
+  same_device<S, X, W, Out>();
+  const int dims = detail::dims_of_convolution(op, as_view(self), as_view(weight));
+  detail::convolve_into({op, dims, stride, padding, dilation, groups, std::nullopt}, stream,
+                        as_view(self), as_view(weight), std::nullopt, as_view(out));
+}
+template <stream_like S, tensor_like X, tensor_like W>
+[[nodiscard]] auto cudnn_convolution(const S& stream, const X& self, const W& weight,
+                                     int_list padding, int_list stride, int_list dilation,
+                                     i64 groups) {
+  constexpr const char* op = "cudnn_convolution";
+  same_device<S, X, W>();
+  const int dims = detail::dims_of_convolution(op, as_view(self), as_view(weight));
+  return detail::convolve_new({op, dims, stride, padding, dilation, groups, std::nullopt}, stream,
+                              self, weight, std::nullopt);
 }
 
 }  // namespace flaggems

@@ -4,6 +4,8 @@
 
 #include <flaggems/ops/expr.hpp>
 
+#include <optional>
+
 namespace flaggems {
 
 namespace operators {
@@ -274,12 +276,13 @@ arange_plan<T> plan_arange(V... numbers) {
   } else {
     const i64 whole[] = {arange_integer(numbers)...};
     const auto [start, end, step] = whole;
-    check_bounds(start, end, step);
     i64 n = 0;
     if constexpr (!((kind_of<V> == kind::floating) || ...)) {
+      check_bounds(start, end, step);
       n = arange_size(start, end, step);
-    } else {  // the fractions count here
+    } else {  // the fractions count here, even a step's that is 0 without
       const f64 given[] = {kernels::number_cast<f64>(scalar_of(numbers))...};
+      check_bounds(given[0], given[1], given[2]);
       n = arange_size(given[0], given[1], given[2]);
     }
     if (n != 0) {  // the first and the last
@@ -307,10 +310,10 @@ void arange_into(const S& stream, const arange_plan<T>& plan, const tensor_view<
 /// out[k] = start + k * step, computed in f64 (or i64 for integers) and rounded once.
 ///
 /// out: 1-D, ceil((end - start) / step) elements. For an integer dtype floating-point numbers are
-/// truncated, but for the size, as in ATen 2.15. Raises invalid_argument for a zero step, bounds
-/// against its direction, NaN, or integers that the dtype cannot hold, shape_mismatch for another
-/// size.
-/// aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out)
+/// truncated, but for the size, as in ATen 2.15: steps of 0.5 give `start` everywhere. Raises
+/// invalid_argument for a zero step, bounds against its direction, NaN, or integers that the dtype
+/// cannot hold, shape_mismatch for another size. aten::arange.start_out(Scalar start, Scalar end,
+/// Scalar step=1, *, Tensor(a!) out)
 template <stream_like S, scalar_operand V1, scalar_operand V2, scalar_operand V3, tensor_like Out>
 void arange(const S& stream, V1 start, V2 end, V3 step, Out&& out) {
   same_device<S, Out>();
@@ -335,6 +338,92 @@ template <class T = void, stream_like S, scalar_operand V1, scalar_operand V2,
 template <class T = void, stream_like S, scalar_operand V>
 [[nodiscard]] auto arange(const S& stream, V end) {
   return arange<T>(stream, 0, end, 1);
+}
+
+/// A new tensor of dtype T, uninitialised, whose dimensions lie in memory in this order, the last
+/// one with stride 1. physical_layout: each dimension once. Raises out_of_range or
+/// invalid_argument. aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType?
+/// dtype=None)
+template <element T = f32, stream_like S>
+[[nodiscard]] auto empty_permuted(const S& stream, int_list size, int_list physical_layout) {
+  constexpr const char* op = "empty_permuted";
+  const shape sizes(size);
+  if (physical_layout.size() != sizes.rank()) [[unlikely]]
+    detail::raise_shapes(op, "an order of the dimensions", size, physical_layout);
+  shape strides = sizes;
+  u32 seen = 0;
+  i64 step = 1;
+  for (int k = sizes.rank() - 1; k >= 0; --k) {
+    const int d = normalize_dim(physical_layout[k], sizes.rank(), op);
+    if ((seen >> d & 1u) != 0) [[unlikely]]
+      detail::raise_sizes(op, "each dimension once", physical_layout);
+    seen |= u32{1} << d;
+    strides[d] = step;
+    if (!detail::multiply(step, sizes[d] > 1 ? sizes[d] : 1, step)) [[unlikely]]
+      detail::raise_sizes(op, "fewer than 2^63 elements", size);
+  }
+  return tensor<T, device_of<S>>(ref(stream), sizes, strides, op);
+}
+
+/// Integers as a new tensor [n] of i64. aten::_list_to_tensor(int[] self)
+template <stream_like S>
+[[nodiscard]] auto list_to_tensor(const S& stream, int_list self) {
+  auto out = empty<i64>(stream, {self.size()}, "list_to_tensor");
+  detail::copy_in(ref(stream), out, self.data());
+  return out;
+}
+
+/// A new tensor without dimensions, uninitialised, which orders calls that pass it on.
+/// aten::_make_dep_token(*, ScalarType? dtype=None, MemoryFormat? memory_format=None)
+template <element T = f32, stream_like S>
+[[nodiscard]] auto make_dep_token(
+    const S& stream, [[maybe_unused]] memory_format format = memory_format::contiguous_format) {
+  return empty<T>(stream, {}, "make_dep_token");
+}
+
+namespace detail {
+/// Raises unless least <= size <= most; absent ends are the least and the greatest of i64.
+inline void check_constrained(const char* op, i64 size, std::optional<i64> least,
+                              std::optional<i64> most) {
+  if (least && most && *most < *least) [[unlikely]]
+    raise(errc::invalid_argument, op, "min <= max", text(*least) + " and " + text(*most));
+  if ((least && size < *least) || (most && size > *most)) [[unlikely]]
+    raise(errc::invalid_argument, op,
+          "a size of at least " + (least ? text(*least) : text("-2^63")) + " and at most " +
+              (most ? text(*most) : text("2^63 - 1")),
+          text(size));
+}
+template <class S, class X>
+auto passed_on(const char* op, const S& stream, const X& token) {
+  auto out = empty<value_t<const X&>>(stream, as_view(token).shape_of(), op);
+  if (!out.empty()) assign(stream, out, as_view(token), op);
+  return out;
+}
+}  // namespace detail
+
+/// dep_token in a new tensor, if min <= size <= max; a bound may be absent. Raises
+/// invalid_argument. aten::_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor
+/// dep_token)
+template <stream_like S, number_operand V, tensor_like X>
+[[nodiscard]] auto functional_sym_constrain_range(const S& stream, V size, std::optional<i64> min,
+                                                  std::optional<i64> max, const X& dep_token) {
+  constexpr const char* op = "functional_sym_constrain_range";
+  detail::check_constrained(op, detail::arange_integer(size), min, max);
+  return detail::passed_on(op, stream, dep_token);
+}
+/// The same of a size, which is not negative; a max is greater than 2.
+/// aten::_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor
+/// dep_token)
+template <stream_like S, number_operand V, tensor_like X>
+[[nodiscard]] auto functional_sym_constrain_range_for_size(const S& stream, V size,
+                                                           std::optional<i64> min,
+                                                           std::optional<i64> max,
+                                                           const X& dep_token) {
+  constexpr const char* op = "functional_sym_constrain_range_for_size";
+  if (max && *max <= 2) [[unlikely]]
+    raise(errc::invalid_argument, op, "a max greater than 2", detail::text(*max));
+  detail::check_constrained(op, detail::arange_integer(size), min.value_or(0), max);
+  return detail::passed_on(op, stream, dep_token);
 }
 
 }  // namespace flaggems

@@ -6,10 +6,15 @@
 #pragma once
 
 #include <flaggems/ops/checks.hpp>
+#include <flaggems/ops/gather.hpp>
 #include <flaggems/ops/rounding.hpp>
 #include <flaggems/ops/statistics.hpp>
+#include <flaggems/ops/svd.hpp>
+#include <flaggems/ops/triangle.hpp>
 
 #include <optional>
+#include <string_view>
+#include <type_traits>
 
 namespace flaggems {
 
@@ -121,22 +126,57 @@ struct matrix_dims {
       raise(errc::invalid_argument, op, "two different dimensions", text(rows) + " twice");
   }
 };
+/// What a norm is of the singular values, which descend.
+enum class spectral : u8 { greatest, least, total };
+
+template <class S, class T, class D>
+void spectral_norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x,
+                        const matrix_dims& matrix, spectral what, bool keepdim,
+                        const tensor_view<T, D>& out) {
+  if constexpr (std::is_same_v<T, f64> || std::is_same_v<T, f32>) {
+    shape order;  // the matrices last
+    for (i64 d = 0; d < x.rank(); ++d)
+      if (d != matrix.rows && d != matrix.columns) order.push_back(d);
+    order.push_back(matrix.rows);
+    order.push_back(matrix.columns);
+    const auto values = linalg_svdvals(stream, x.permute(order));
+    const auto to = keepdim ? out.permute(order).select(-1, 0).select(-1, 0) : out;
+    const i64 last = -1;
+    if (what == spectral::total)
+      return sum_into<T>(op, stream, values, to, int_list(&last, 1), false);
+    const i64 at = what == spectral::greatest ? 0 : values.size(-1) - 1;
+    copy_into(op, stream, to, values.view().select(-1, at));
+  } else {
+    raise(errc::not_supported, op, "f32 or f64 for a norm of singular values",
+          to_string(dtype_of<T>));
+  }
+}
+template <class S, class T, class D>
+auto empty_for_matrix_norm(const S& stream, const tensor_view<T, D>& x, int_list dims,
+                           bool keepdim) {
+  constexpr const char* op = "linalg_matrix_norm";
+  static_cast<void>(matrix_dims(op, x.rank(), dims));
+  return empty<std::remove_const_t<T>>(stream, reduced_shape(op, x, dims, keepdim), op);
+}
 template <class S, class T, class D>
 void matrix_norm_into(const S& stream, const tensor_view<const T, D>& x, f64 ord, int_list dims,
                       bool keepdim, const tensor_view<T, D>& out) {
   constexpr const char* op = "linalg_matrix_norm";
   using C = arithmetic_t<T>;
   const matrix_dims matrix(op, x.rank(), dims);
-  const bool by_columns = ord == 1 || ord == -1;
-  if (!by_columns && !__builtin_isinf(ord)) [[unlikely]]
-    raise(errc::not_supported, op, "an order of 1, -1, inf, -inf or fro", text(ord));
+  const bool by_columns = ord == 1 || ord == -1, by_both = ord == 2 || ord == -2;
+  if (!by_columns && !by_both && !__builtin_isinf(ord)) [[unlikely]]
+    raise(errc::invalid_argument, op, "an order of 1, -1, 2, -2, inf or -inf", text(ord));
   const i64 first = by_columns ? matrix.rows : matrix.columns;
   const i64 second = by_columns ? matrix.columns : matrix.rows;
   check_reduced(op, x, out, dims, keepdim);
   if (out.empty()) return;
-  if (x.size(second) == 0) [[unlikely]]
+  if (x.size(second) == 0 || (by_both && x.size(first) == 0)) [[unlikely]]
     raise(errc::invalid_argument, op, "at least one element for a norm of order " + text(ord),
           "sizes " + to_string(x.shape_of()));
+  if (by_both)
+    return spectral_norm_into(op, stream, x, matrix, ord > 0 ? spectral::greatest : spectral::least,
+                              keepdim, out);
   auto sums = empty<C>(stream, reduced_shape(op, x, int_list(&first, 1), true), op);
   sum_into<C>(op, stream, abs(cast<C>(x)), sums.view(), int_list(&first, 1), true);
   // Over both, as the first has one element left.
@@ -288,6 +328,69 @@ template <stream_like S, tensor_like X>
   return out;
 }
 
+namespace detail {
+/// The elements of x, one for each pair i < j of n rows, as a symmetric matrix with zeros between.
+template <class S, class T, class D>
+tensor<T, D> pairs_as_matrix(const char* op, const S& stream, const tensor_view<const T, D>& x,
+                             i64 n) {
+  const shape sizes{n, n};
+  const expr<coordinate<D>> i(coordinate<D>(sizes, 0)), j(coordinate<D>(sizes, 1));
+  const auto low = minimum(i, j);
+  const auto high = maximum(i, j);
+  // Pairs with a smaller row first: low (2 n - 1 - low) / 2, an integer.
+  const auto before = div(mul(low, sub(2 * n - 1, low)), i64(2), rounding_mode::floor);
+  const auto is_pair = ne(i, j);
+  auto places = empty<i64>(stream, sizes, op);
+  assign(stream, places, where(is_pair, sub(add(before, sub(high, low)), 1), i64(0)), op);
+  auto out = empty<T>(stream, sizes, op);
+  shape none{0, 0};
+  launch_gather(
+      op, stream,
+      indexed_elements<const T, i64, D>{x.data(), none, x.numel(), x.stride(0), input_of(places)},
+      out.view());
+  assign(stream, out, where(is_pair, out, kernels::number_cast<T>(0)), op);
+  return out;
+}
+}  // namespace detail
+
+/// grad_self = the gradient of pdist(self), from that of its result, whose distances are `pdist`.
+///
+/// grad_output, pdist [N (N - 1) / 2], self, grad_self [N, M], one floating-point dtype; sums are
+/// in f32 or f64. Where a distance is 0 its gradient is 0. grad_self shares no memory with an
+/// input. Raises shape_mismatch, invalid_argument or overlap before anything is written.
+/// aten::_pdist_backward.out(Tensor grad_output, Tensor self, float p, Tensor pdist, *, Tensor(a!)
+/// out)
+template <stream_like S, tensor_like G, tensor_like X, tensor_like Z, tensor_like Out>
+void pdist_backward(const S& stream, const G& grad_output, const X& self, f64 p, const Z& pdist,
+                    Out&& grad_self) {
+  constexpr const char* op = "pdist_backward";
+  same_device<S, G, X, Z, Out>();
+  if constexpr (detail::one_floating_type<G, X, Z, Out>()) {
+    const auto g = detail::input_of(grad_output), z = detail::input_of(pdist);
+    const auto x = detail::input_of(self);
+    const auto to = as_view(grad_self);
+    detail::check_order(op, p);
+    const shape pairs{detail::count_pairs(x)};
+    for (const auto* list : {&g, &z})
+      if (!detail::same_sizes(list->sizes(), pairs)) [[unlikely]]
+        detail::raise_other_sizes(op, pairs, list->sizes());
+    check_output_sizes(op, x.shape_of(), to);
+    check_disjoint_output(op, to, g, x, z);
+    if (to.empty()) return;
+    if (pairs[0] == 0) return detail::fill(op, stream, to, 0);
+    const auto grads = detail::pairs_as_matrix(op, stream, g, x.size(0));
+    const auto distances = detail::pairs_as_matrix(op, stream, z, x.size(0));
+    cdist_backward(stream, grads, x, x, p, distances, to);
+  }
+}
+template <stream_like S, tensor_like G, tensor_like X, tensor_like Z>
+[[nodiscard]] auto pdist_backward(const S& stream, const G& grad_output, const X& self, f64 p,
+                                  const Z& pdist) {
+  auto out = empty<value_t<const X&>>(stream, as_view(self).shape_of(), "pdist_backward");
+  pdist_backward(stream, grad_output, self, p, pdist, out);
+  return out;
+}
+
 /// out = x, where each part x.select(dim, i) whose norm of order p is above maxnorm is scaled to
 /// that (divided by its norm + 1e-7).
 ///
@@ -314,12 +417,22 @@ void renorm_(const S& stream, X&& x, f64 p, i64 dim, f64 maxnorm) {
     detail::renorm_into("renorm_", stream, detail::input_of(x), p, dim, maxnorm, as_view(x));
 }
 
+/// The norms of matrices that ATen has by name: of Frobenius, and nuclear.
+enum class matrix_norm_order : u8 { fro, nuc };
+/// ATen's name of one. Raises invalid_argument for others.
+inline matrix_norm_order spelled(std::string_view text, std::type_identity<matrix_norm_order>) {
+  if (text == "fro") return matrix_norm_order::fro;
+  if (text == "nuc") return matrix_norm_order::nuc;
+  raise(errc::invalid_argument, "linalg_matrix_norm", "an order of fro or nuc", text);
+}
+
 /// out[kept] = a norm of the matrices of two dimensions: the largest sum of |x| of a column for
-/// ord = 1, of a row for infinity, and the smallest for their negatives.
+/// ord = 1, of a row for infinity, the largest singular value for 2, and the smallest for their
+/// negatives.
 ///
-/// x of at least two dimensions, one floating-point dtype; sums are in f32 or f64. out shares no
-/// memory with x. Raises not_supported for other orders, whose singular values are not there (the
-/// norm of Frobenius is linalg_vector_norm of both dimensions); out_of_range, invalid_argument,
+/// x of at least two dimensions, one floating-point dtype, f32 or f64 for 2 and -2; sums are in f32
+/// or f64. out shares no memory with x. Raises invalid_argument for other orders, and
+/// where linalg_svdvals does, not_supported for singular values of other dtypes; out_of_range,
 /// shape_mismatch or overlap. All before anything is written. aten::linalg_matrix_norm.out(Tensor
 /// self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!)
 /// out)
@@ -333,10 +446,36 @@ void linalg_matrix_norm(const S& stream, const X& x, Out&& out, f64 ord,
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto linalg_matrix_norm(const S& stream, const X& x, f64 ord,
                                       const dim_list& dims = {-2, -1}, bool keepdim = false) {
+  auto out = detail::empty_for_matrix_norm(stream, as_view(x), dims, keepdim);
+  linalg_matrix_norm(stream, x, out, ord, dims, keepdim);
+  return out;
+}
+
+/// out[kept] = the norm of Frobenius of the matrices of two dimensions, or the nuclear one, the sum
+/// of their singular values. Otherwise as linalg_matrix_norm of a number.
+/// aten::linalg_matrix_norm.str_ord_out(Tensor self, str ord='fro', int[] dim=[-2, -1], bool
+/// keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out)
+template <stream_like S, tensor_like X, tensor_like Out>
+void linalg_matrix_norm(const S& stream, const X& x, Out&& out, matrix_norm_order ord,
+                        const dim_list& dims = {-2, -1}, bool keepdim = false) {
   constexpr const char* op = "linalg_matrix_norm";
-  const auto v = as_view(x);
-  static_cast<void>(detail::matrix_dims(op, v.rank(), dims));
-  auto out = empty<value_t<const X&>>(stream, detail::reduced_shape(op, v, dims, keepdim), op);
+  same_device<S, X, Out>();
+  if constexpr (detail::one_floating_type<X, Out>()) {
+    const auto v = detail::input_of(x);
+    const auto to = as_view(out);
+    const detail::matrix_dims matrix(op, v.rank(), dims);
+    detail::check_reduced(op, v, to, dims, keepdim);
+    if (ord == matrix_norm_order::nuc)
+      return detail::spectral_norm_into(op, stream, v, matrix, detail::spectral::total, keepdim,
+                                        to);
+    using C = detail::arithmetic_t<value_t<Out>>;
+    detail::norm_of<C>(op, stream, cast<C>(v), 2, dims, keepdim, to);
+  }
+}
+template <stream_like S, tensor_like X>
+[[nodiscard]] auto linalg_matrix_norm(const S& stream, const X& x, matrix_norm_order ord,
+                                      const dim_list& dims = {-2, -1}, bool keepdim = false) {
+  auto out = detail::empty_for_matrix_norm(stream, as_view(x), dims, keepdim);
   linalg_matrix_norm(stream, x, out, ord, dims, keepdim);
   return out;
 }

@@ -380,6 +380,9 @@ tensor<typename Node::element, device_of<S>> empty_for(const char* op, const S& 
 template <stream_like S, tensor_operand X>
 [[nodiscard]] auto evaluate(const S& stream, const X& e, const char* op = "evaluate") {
   const auto& node = detail::root_of(e);
+  using operands_on = typename std::remove_cvref_t<decltype(node)>::device;
+  static_assert(std::is_void_v<operands_on> || std::is_same_v<operands_on, device_of<S>>,
+                "flaggems: the stream is on another device than the operands");
   detail::check_ranks(op, node, detail::node_role::result);
   auto out = detail::empty_for(op, stream, node);
   detail::assign_node(op, stream, as_view(out), node);

@@ -25,9 +25,13 @@ inline shape column_sizes(const window_plan& plan, int_list x) {
   shape r(x);
   r.erase(r.rank() - 1);
   i64 &rows = r[r.rank() - 2], &places = r[r.rank() - 1];
-  if (!multiply(rows, h.kernel, rows) || !multiply(rows, w.kernel, rows) ||
-      !multiply(h.result, w.result, places)) [[unlikely]]
-    raise_sizes("im2col", "fewer than 2^63 elements", x);
+  const bool fits = multiply(rows, h.kernel, rows) && multiply(rows, w.kernel, rows) &&
+                    multiply(h.result, w.result, places);
+  if (!fits) [[unlikely]]
+    raise(errc::invalid_argument, "im2col",
+          "columns of fewer than 2^63 elements, and fewer of them",
+          to_string(x) + " in " + text(h.result) + " times " + text(w.result) + " windows of " +
+              text(h.kernel) + " times " + text(w.kernel));
   return r;
 }
 
@@ -121,6 +125,8 @@ void unfold_backward_into(const S& stream, const tensor_view<const T, D>& grad,
                           const tensor_view<T, D>& out, int_list input_sizes, i64 dim, i64 size,
                           i64 step) {
   constexpr const char* op = "unfold_backward";
+  if (input_sizes.size() == 0 && grad.rank() == 1 && out.rank() == 0)  // a number is a row of one
+    return unfold_backward_into(stream, grad.unsqueeze(0), out.unsqueeze(0), {1}, dim, size, step);
   const int d = existing_dim(dim, input_sizes.size(), op);
   if (size < 1 || step < 1 || size > input_sizes[d]) [[unlikely]]
     raise(errc::invalid_argument, op,

@@ -47,7 +47,7 @@ void gather_into(const S& stream, const tensor_view<const T, D>& given, i64 dim,
   const placed_layout written(layout_of(out));
   check_no_overlap(op, written, layout_of(x));
   check_no_overlap(op, written, layout_of(index));
-  check_indices(op, stream, index, x.size(d));
+  check_many_indices(op, stream, index, x.size(d));
   if (!replaced<operators::gather>(op, stream, x, d, index, out))
     launch_gather(op, stream, elements_along(x, d, index), out);
 }

@@ -45,9 +45,8 @@ inline shape sampled_sizes(const char* op, int dims, const shape& x, const shape
     raise_shapes(op,
                  "an input [N, C, sizes...] with elements, and a grid [N, ..., a coordinate each]",
                  x, grid);
-  if (mode < 0 || mode > 2 || (mode == 2 && dims != 2)) [[unlikely]]
-    raise(errc::invalid_argument, op, "an interpolation_mode of 0, 1, or, of images, 2",
-          text(mode));
+  if (mode < 0 || mode > 2) [[unlikely]]
+    raise(errc::invalid_argument, op, "an interpolation_mode of 0, 1 or 2", text(mode));
   if (padding < 0 || padding > 2) [[unlikely]]
     raise(errc::invalid_argument, op, "a padding_mode of 0, 1 or 2", text(padding));
   shape r{x[0], x[1]};
@@ -280,7 +279,7 @@ inline shape affine_sizes(const shape& theta, int_list size) {
 /// or overlap before anything is written. aten::grid_sampler_2d(Tensor input, Tensor grid, int
 /// interpolation_mode, int padding_mode, bool align_corners)
 FLAGGEMS_GRID_SAMPLER(grid_sampler_2d, 2)
-/// grid_sampler_2d over three dimensions, without cubics: input [N, C, D, H, W], grid [N, I, J, K,
+/// grid_sampler_2d over three dimensions: input [N, C, D, H, W], grid [N, I, J, K,
 /// 3] of (x, y, z). aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int
 /// padding_mode, bool align_corners)
 FLAGGEMS_GRID_SAMPLER(grid_sampler_3d, 3)

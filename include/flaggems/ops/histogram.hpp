@@ -43,8 +43,10 @@ std::pair<f64, f64> histogram_range(const S& stream, const tensor_view<const T, 
     least = kernels::number_cast<f64>(read_element(stream, low.view()));
     most = kernels::number_cast<f64>(read_element(stream, high.view()));
   }
-  if (!__builtin_isfinite(least) || !__builtin_isfinite(most)) [[unlikely]]
-    raise(errc::invalid_argument, op, "a finite range", text(least) + " to " + text(most));
+  if (!__builtin_isfinite(kernels::number_cast<arithmetic_t<T>>(least)) ||
+      !__builtin_isfinite(kernels::number_cast<arithmetic_t<T>>(most))) [[unlikely]]
+    raise(errc::invalid_argument, op, "a range that is finite in the dtype",
+          text(least) + " to " + text(most));
   if (least == most) return {least - 1, most + 1};
   if (least > most) [[unlikely]]
     raise(errc::invalid_argument, op, "min <= max", text(least) + " and " + text(most));
@@ -83,7 +85,10 @@ template <stream_like S, tensor_like X, optional_tensor Weights = std::nullopt_t
     const T least = detail::read_element(stream, low.view());
     if (least < 0) [[unlikely]]
       raise(errc::invalid_argument, op, "integers that are not negative", detail::text(least));
-    size = kernels::max_of(size, static_cast<i64>(detail::read_element(stream, high.view())) + 1);
+    const T most = detail::read_element(stream, high.view());
+    if (static_cast<u64>(most) >= static_cast<u64>(kernels::highest<i64>())) [[unlikely]]
+      raise(errc::invalid_argument, op, "integers below 2^63 - 1", detail::text(most));
+    size = kernels::max_of(size, static_cast<i64>(most) + 1);
   }
   auto places = empty<i64>(stream, {v.numel()}, op);
   if (!v.empty()) assign(stream, places, cast<i64>(v), op);
@@ -104,7 +109,8 @@ template <stream_like S, tensor_like X, optional_tensor Weights = std::nullopt_t
 /// out[k] = how many elements of x lie in interval k of `bins` equal ones from min to max, the last
 /// one closed; if both are equal, from the least element to the largest, for which it waits. Others
 /// and NaN are not counted. x is of floating point, out a vector of its dtype. Raises
-/// invalid_argument (bins, a range that is not finite or reversed), shape_mismatch or overlap.
+/// invalid_argument (bins, a range that is reversed or not finite in the dtype), shape_mismatch or
+/// overlap.
 /// aten::histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out)
 template <stream_like S, tensor_like X, tensor_like Out>
 void histc(const S& stream, const X& x, Out&& out, i64 bins = 100, f64 min = 0, f64 max = 0) {
@@ -123,11 +129,15 @@ void histc(const S& stream, const X& x, Out&& out, i64 bins = 100, f64 min = 0, 
     detail::check_separate(op, to, v);
     const auto [least, most] = detail::histogram_range(stream, v, min, max);
     const C low = static_cast<C>(least), high = static_cast<C>(most);
+    C by = 1;  // a power of 2 with which no difference overflows, nor its product with bins
+    while (!__builtin_isfinite((high * by - low * by) * static_cast<C>(bins))) by /= 2;
     auto places = empty<i64>(stream, {v.numel()}, op);
     if (!v.empty()) {
       const auto number = cast<C>(v);
-      const auto place = minimum(
-          cast<i64>(div(mul(sub(number, low), static_cast<C>(bins)), high - low)), bins - 1);
+      const auto place =
+          minimum(cast<i64>(div(mul(sub(mul(number, by), low * by), static_cast<C>(bins)),
+                                high * by - low * by)),
+                  bins - 1);
       assign(stream, places.view().view(v.shape_of()),
              where(logical_and(ge(number, low), le(number, high)), place, i64(-1)), op);
     }

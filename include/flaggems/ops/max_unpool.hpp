@@ -32,7 +32,8 @@ tensor<T, D> max_unpooled(const char* op, int dims, const S& stream,
       raise_sizes(op, "fewer than 2^63 elements", output_size);
     places *= x.size(x.rank() - dims + d);
   }
-  auto out = zeros<T>(stream, sizes);
+  check_indices(op, stream, indices, plane);
+  auto out = filled<T>(op, stream, sizes, 0);
   tensor<T, D> own;
   tensor<i64, D> own_places;
   const shape flat{planes, places};

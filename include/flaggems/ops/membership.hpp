@@ -87,10 +87,17 @@ template <stream_like S, tensor_like X>
   const tensor_view<const i64, D> v(as_view(x));
   if (num_classes < -1 || (num_classes <= 0 && v.empty())) [[unlikely]]
     raise(errc::invalid_argument, op, "a positive number of classes", detail::text(num_classes));
+  if (v.rank() == max_rank) [[unlikely]]
+    detail::raise_rank(op, v.rank() + 1);
   i64 classes = num_classes;
   if (classes == -1) {
     const auto largest = amax(stream, v);
-    classes = detail::read_element(stream, largest.view()) + 1;
+    const i64 last = detail::read_element(stream, largest.view());
+    if (last < 0) [[unlikely]]
+      raise(errc::out_of_range, op, "indices that are not negative", detail::text(last));
+    if (last == kernels::highest<i64>()) [[unlikely]]
+      raise(errc::invalid_argument, op, "indices below 2^63 - 1", detail::text(last));
+    classes = last + 1;
   }
   detail::check_indices(op, stream, v, classes);
   shape sizes = v.shape_of();

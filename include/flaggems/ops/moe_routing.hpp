@@ -25,6 +25,13 @@ namespace flaggems {
 
 namespace detail {
 
+/// 0, 1, ... n - 1.
+template <class S>
+auto counted(const char* op, const S& stream, i64 n) {
+  auto out = empty<i64>(stream, {n}, op);
+  if (n > 0) assign_node(op, stream, out.view(), sequence<i64>{0, 1});
+  return out;
+}
 /// Does not compile unless scores are floating-point; what choices among them compute in.
 template <class Scores>
 struct choice_compute {
@@ -160,14 +167,19 @@ void topk_softplus_sqrt(const S& stream, Weights&& topk_weights, Indices&& topk_
   auto scores = empty<C>(stream, gating.shape_of(), op);
   assign(stream, scores, sqrt(softplus(cast<C>(gating))), op);
   const auto experts = [&] {
-    if (table) return evaluate(stream, cast<i64>(index_select(stream, *table, 0, *ids)), op);
+    if (table) {
+      detail::check_indices(op, stream, *ids, table->size(0));
+      auto named = evaluate(stream, cast<i64>(index_select(stream, *table, 0, *ids)), op);
+      detail::check_indices(op, stream, named.view(), gating.size(1));
+      return named;
+    }
     if (!bias) return flaggems::topk(stream, scores, k, 1).indices;
     return flaggems::topk(stream, evaluate(stream, scores + cast<C>(*bias), op), k, 1).indices;
   }();
   const auto chosen = gather(stream, scores, 1, experts);
   detail::weigh_choices(op, stream, chosen, renormalize, routed_scaling_factor, weights);
   assign(stream, indices, cast<value_t<Indices>>(experts), op);
-  const auto order = arange<i64>(stream, tokens * k);
+  const auto order = detail::counted(op, stream, tokens * k);
   assign(stream, places, cast<value_t<Places>>(order.view().view({tokens, k})), op);
 }
 
@@ -195,13 +207,19 @@ inline i64 aligned_places(const char* op, i64 count, i64 experts, i64 block_size
           text(block_size) + " and " + text(experts));
   if (!multiply(experts, block_size - 1, filling) || !add(count, filling, places) ||
       !multiply(count, block_size, whole)) [[unlikely]]
-    raise(errc::invalid_argument, op, "fewer than 2^63 places", text(block_size));
+    raise(errc::invalid_argument, op, "fewer than 2^63 places",
+          text(experts) + " experts, with blocks of " + text(block_size));
   return kernels::min_of(places, whole);
 }
 
 template <class S, class Ids, class Sorted, class Experts, class Count>
 void align_into(const char* op, const S& stream, const Ids& ids, i64 block_size, i64 num_experts,
                 const Sorted& sorted, const Experts& experts, const Count& count) {
+  constexpr bool right = kind_of<value_t<const Ids&>> == kind::integer &&
+                         kind_of<value_t<const Sorted&>> == kind::integer &&
+                         kind_of<value_t<const Experts&>> == kind::integer &&
+                         kind_of<value_t<const Count&>> == kind::integer;
+  static_assert(right, "flaggems: experts and places are integers");
   const i64 n = ids.numel();
   const i64 needed = aligned_places(op, n, num_experts, block_size);
   if (sorted.rank() != 1 || experts.rank() != 1 || count.numel() != 1 || sorted.size(0) < needed ||
@@ -212,9 +230,10 @@ void align_into(const char* op, const S& stream, const Ids& ids, i64 block_size,
   check_separate(op, sorted, ids);
   check_separate(op, experts, ids, sorted);
   check_separate(op, count, ids, sorted, experts);
-  auto own = empty<i64>(stream, {n}, op), places = full<i64>(stream, {sorted.size(0)}, n);
+  auto own = empty<i64>(stream, {n}, op), places = filled<i64>(op, stream, {sorted.size(0)}, n);
   assign(stream, own.view().view(ids.shape_of()), cast<i64>(ids), op);
-  const auto all = arange<i64>(stream, num_experts);
+  check_indices(op, stream, own.view(), num_experts);
+  const auto all = counted(op, stream, num_experts);
   const auto tokens = sum(stream, eq(own.view().unsqueeze(1), all.view().unsqueeze(0)), 0);
   const auto padded = evaluate(stream, tokens + remainder(neg(tokens), block_size), op);
   const auto ends = cumsum(stream, padded, 0);
@@ -223,10 +242,10 @@ void align_into(const char* op, const S& stream, const Ids& ids, i64 block_size,
     const auto moved = evaluate(stream, ends - padded - (cumsum(stream, tokens, 0) - tokens), op);
     const auto order = argsort(stream, own, 0);
     const auto by = gather(stream, moved, 0, gather(stream, own, 0, order));
-    scatter_(stream, places, 0, evaluate(stream, by + arange<i64>(stream, n), op), order);
+    scatter_(stream, places, 0, evaluate(stream, by + counted(op, stream, n), op), order);
   }
   assign(stream, sorted, cast<value_t<const Sorted&>>(places), op);
-  const auto blocks = arange<i64>(stream, experts.size(0));
+  const auto blocks = counted(op, stream, experts.size(0));
   const auto first = evaluate(stream, blocks * block_size, op);
   const auto expert = sum(stream, le(ends.view().unsqueeze(0), first.view().unsqueeze(1)), 1);
   assign(stream, experts,
@@ -253,16 +272,10 @@ template <stream_like S, tensor_like Ids, tensor_like Sorted, tensor_like Expert
 void moe_align_block_size_triton(const S& stream, const Ids& topk_ids, i64 num_experts,
                                  i64 block_size, Sorted&& sorted_token_ids, Experts&& expert_ids,
                                  Count&& num_tokens_post_pad) {
-  constexpr bool right = detail::kind_of<value_t<const Ids&>> == detail::kind::integer &&
-                         detail::kind_of<value_t<Sorted>> == detail::kind::integer &&
-                         detail::kind_of<value_t<Experts>> == detail::kind::integer &&
-                         detail::kind_of<value_t<Count>> == detail::kind::integer;
   same_device<S, Ids, Sorted, Experts, Count>();
-  static_assert(right, "flaggems: experts and places are integers");
-  if constexpr (right)
-    detail::align_into("moe_align_block_size", stream, as_view(topk_ids), block_size, num_experts,
-                       as_view(sorted_token_ids), as_view(expert_ids),
-                       as_view(num_tokens_post_pad));
+  detail::align_into("moe_align_block_size_triton", stream, as_view(topk_ids), block_size,
+                     num_experts, as_view(sorted_token_ids), as_view(expert_ids),
+                     as_view(num_tokens_post_pad));
 }
 
 /// sorted_token_ids, expert_ids and num_tokens_post_pad in new tensors of i32, the first of a
@@ -275,6 +288,7 @@ template <stream_like S, tensor_like Ids, optional_tensor Map = std::nullopt_t>
                                         i64 num_experts, const Map& expert_map = std::nullopt,
                                         bool pad_sorted_ids = false) {
   constexpr const char* op = "moe_align_block_size";
+  same_device<S, Ids, Map>();
   const i64 needed = detail::aligned_places(op, as_view(topk_ids).numel(), num_experts, block_size);
   const i64 blocks = kernels::ceil_div(needed, block_size);
   const auto map =
@@ -284,8 +298,8 @@ template <stream_like S, tensor_like Ids, optional_tensor Map = std::nullopt_t>
   std::tuple r(empty<i32>(stream, {pad_sorted_ids ? blocks * block_size : needed}, op),
                empty<i32>(stream, {blocks}, op), empty<i32>(stream, {1}, op));
   auto& experts = std::get<1>(r);
-  moe_align_block_size_triton(stream, topk_ids, num_experts, block_size, std::get<0>(r), experts,
-                              std::get<2>(r));
+  detail::align_into(op, stream, as_view(topk_ids), block_size, num_experts, std::get<0>(r).view(),
+                     experts.view(), std::get<2>(r).view());
   if (map) {
     const auto known = evaluate(stream, cast<i64>(maximum(experts, 0)), op);
     const auto named = gather(stream, *map, 0, known);

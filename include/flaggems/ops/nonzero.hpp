@@ -11,7 +11,8 @@
 #include <flaggems/ops/pointwise.hpp>
 #include <flaggems/ops/scan.hpp>
 
-#include <optional>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace flaggems {
@@ -28,6 +29,19 @@ T read_element(const S& stream, const tensor_view<T, D>& x) {
   copy_bytes(ref(stream), &value, x.data(), static_cast<i64>(sizeof(T)), copy_kind::device_to_host);
   ref(stream).synchronize();
   return value;
+}
+
+/// The elements of a vector, for which it waits.
+template <class S, class T, class D>
+std::vector<T> read_vector(const char* op, const S& stream, const tensor_view<const T, D>& x) {
+  std::vector<T> values(static_cast<std::size_t>(x.numel()));
+  tensor<T, D> own;
+  const auto dense = as_row(op, stream, x, own);
+  if (values.empty()) return values;
+  copy_bytes(ref(stream), values.data(), dense.data(), x.numel() * static_cast<i64>(sizeof(T)),
+             copy_kind::device_to_host);
+  ref(stream).synchronize();
+  return values;
 }
 
 /// For each element of a mask, the number of true ones before it; -1 where it is false. `count` is

@@ -212,4 +212,11 @@ void fused_add_rms_norm(const S& stream, X&& x, R&& residual, const W& weight, d
     detail::add_rms_norm_into(stream, x, residual, weight, eps);
 }
 
+namespace detail {
+using layer_norm_f32 = kernels::layer_norm_program<f32, false>;
+using rms_norm_f32 = kernels::rms_norm_program<f32, false>;
+FLAGGEMS_ROWS_ONCE(layer_norm_f32, kernels::norm_space, row_f32, row_f32);
+FLAGGEMS_ROWS_ONCE(rms_norm_f32, kernels::norm_space, row_f32);
+}  // namespace detail
+
 }  // namespace flaggems

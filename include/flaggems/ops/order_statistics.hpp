@@ -197,6 +197,8 @@ shape quantile_sizes(const char* op, const X& x, const shape& q, std::optional<i
     raise_sizes(op, "q of at most one dimension", q);
   const i64 one = dim.value_or(0);
   const shape reduced = reduced_shape(op, x, int_list(&one, dim && x.rank() > 0 ? 1 : 0), keepdim);
+  if (q.rank() + reduced.rank() > max_rank) [[unlikely]]
+    raise_rank(op, q.rank() + reduced.rank());
   shape sizes(q);
   for (const i64 k : reduced) sizes.push_back(k);
   return sizes;
@@ -398,9 +400,10 @@ FLAGGEMS_CHOICE(mode, mode_into, i64 dim = -1)
 
 /// out = the quantiles along `dim`, or of all: the elements of rank q (n - 1) of n sorted ones,
 /// interpolated where that is no integer. q: a number, or a tensor of x's dtype with at most one
-/// dimension, which comes first in the result. x: f32 or f64. A row with NaN has NaN. Raises
-/// invalid_argument for q outside [0, 1] where the host can read it and for no elements,
-/// out_of_range, shape_mismatch or overlap before anything is written.
+/// dimension, which comes first in the result. x: f32 or f64. A row with NaN has NaN; as in ATen an
+/// infinite element may also give NaN, which the line from it to another one has, and at its own
+/// rank. Raises invalid_argument for q outside [0, 1] where the host can read it and for no
+/// elements, out_of_range, shape_mismatch or overlap before anything is written.
 /// aten::quantile.out(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str
 /// interpolation='linear', Tensor(a!) out)
 FLAGGEMS_QUANTILE(quantile, false)

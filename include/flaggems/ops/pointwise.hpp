@@ -92,4 +92,16 @@ FLAGGEMS_ASSIGNMENT(*=, mul_)
 FLAGGEMS_ASSIGNMENT(/=, div_)
 #undef FLAGGEMS_ASSIGNMENT
 
+namespace detail {
+FLAGGEMS_UNARY_ONCE(exp_fn);
+FLAGGEMS_UNARY_ONCE(relu_fn);
+FLAGGEMS_UNARY_ONCE(sigmoid_fn);
+FLAGGEMS_UNARY_ONCE(silu_fn);
+FLAGGEMS_UNARY_ONCE(tanh_fn);
+FLAGGEMS_BINARY_ONCE(add_fn);
+FLAGGEMS_BINARY_ONCE(sub_fn);
+FLAGGEMS_BINARY_ONCE(mul_fn);
+FLAGGEMS_BINARY_ONCE(div_fn);
+}  // namespace detail
+
 }  // namespace flaggems

@@ -11,7 +11,6 @@
 
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 namespace flaggems {
 namespace operators {

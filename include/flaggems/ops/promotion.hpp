@@ -9,7 +9,6 @@
 #include <flaggems/kernel/family/pointwise/pointwise.hpp>
 #include <flaggems/tensor/dtype.hpp>
 
-#include <concepts>
 #include <type_traits>
 
 namespace flaggems {

@@ -17,7 +17,6 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 namespace flaggems {
 

@@ -302,4 +302,10 @@ FLAGGEMS_INDEX_REDUCTION(argmax, true)
 FLAGGEMS_INDEX_REDUCTION(argmin, false)
 #undef FLAGGEMS_INDEX_REDUCTION
 
+namespace detail {
+FLAGGEMS_REDUCTION_ONCE(sum_of);  // and mean
+FLAGGEMS_REDUCTION_ONCE(max_of_all);
+FLAGGEMS_REDUCTION_ONCE(min_of_all);
+}  // namespace detail
+
 }  // namespace flaggems

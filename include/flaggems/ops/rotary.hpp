@@ -1,11 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotary position embedding: apply_rotary_pos_emb and its in-place form.
+// Rotary position embedding: apply_rotary_pos_emb, its in-place form, and mrope, of three
+// positions.
 #pragma once
 
+#include <flaggems/ops/arithmetic.hpp>
+#include <flaggems/ops/comparison.hpp>
 #include <flaggems/ops/dispatch/rotary.hpp>
+#include <flaggems/ops/gather.hpp>
 #include <flaggems/ops/index_select.hpp>
+#include <flaggems/ops/plan/norm.hpp>
 #include <flaggems/tensor/optional.hpp>
 
 #include <utility>
@@ -179,6 +184,98 @@ void apply_rotary_pos_emb_(const S& stream, Q&& q, K&& k, const Cos& cos, const 
                            bool rotary_interleaved = false) {
   apply_rotary_pos_emb(stream, q, k, cos, sin, position_ids, q, k, rotary_interleaved,
                        "apply_rotary_pos_emb_");
+}
+
+namespace detail {
+
+/// Which of three positions turns each of `pairs` pairs: in sections, one behind the other, or
+/// interleaved, position 1 and 2 in every third pair of as many as their sections have.
+template <class S>
+auto axes_of_sections(const char* op, const S& stream, i64 pairs, i64 t, i64 h, i64 w,
+                      bool interleaved) {
+  auto axes = empty<i64>(stream, {pairs}, op);
+  if (pairs == 0) return axes;
+  const expr<coordinate<device_of<S>>> k(coordinate<device_of<S>>(axes.shape_of(), 0));
+  if (interleaved) {
+    const auto turn = remainder(k, i64{3});
+    assign(stream, axes,
+           where(logical_and(eq(turn, i64{1}), lt(k, 3 * h)), i64{1},
+                 where(logical_and(eq(turn, i64{2}), lt(k, 3 * w)), i64{2}, i64{0})),
+           op);
+  } else {
+    assign(stream, axes, where(lt(k, t), i64{0}, where(lt(k, t + h), i64{1}, i64{2})), op);
+  }
+  return axes;
+}
+
+}  // namespace detail
+
+/// query and key, in place: heads whose pairs are rotated by angles of three positions of a token,
+/// as of time, height and width: of the first section_t pairs those of positions[0], then of
+/// section_h, then of section_w; with is_interleaved, positions 1 and 2 have pair 3 j + 1 and 3 j +
+/// 2 for j less than their sections; with is_interleaved_glm pair j has that of axis_map[j]. A pair
+/// is elements j and j + rotary_dim / 2, or without is_neox_style 2 j and 2 j + 1; the rest of a
+/// head is kept.
+///
+/// query, key [N, heads * head_size] and cos_sin_cache [max_position, rotary_dim] (cosines, then
+/// sines) of floating point; positions [3, N] and axis_map [rotary_dim / 2] of i64. Sections add up
+/// to rotary_dim / 2 unless they are interleaved. 16-bit floats compute in f32. Positions outside
+/// raise out_of_range where the host can read them. Raises invalid_argument, shape_mismatch or
+/// overlap before anything is written. flag_gems::mrope(Tensor(a!) query, Tensor(b!) key, Tensor
+/// cos_sin_cache, Tensor positions, int section_t, int section_h, int section_w, int head_size, int
+/// rotary_dim, bool is_interleaved=False, bool is_interleaved_glm=False, bool is_neox_style=True,
+/// Tensor? axis_map=None)
+template <stream_like S, tensor_like Q, tensor_like K, tensor_like Table, tensor_like Ids,
+          optional_tensor Axes = std::nullopt_t>
+void mrope(const S& stream, Q&& query, K&& key, const Table& cos_sin_cache, const Ids& positions,
+           i64 section_t, i64 section_h, i64 section_w, i64 head_size, i64 rotary_dim,
+           bool is_interleaved = false, bool is_interleaved_glm = false, bool is_neox_style = true,
+           const Axes& axis_map = std::nullopt) {
+  constexpr const char* op = "mrope";
+  using D = device_of<S>;
+  same_device<S, Q, K, Table, Ids, Axes>();
+  const auto q = as_view(query);
+  const auto k = as_view(key);
+  const auto table = detail::input_of(cos_sin_cache);
+  const tensor_view<const i64, D> ids(as_view(positions));
+  const auto given = detail::optional_view<i64, D>(axis_map);
+  const i64 pairs = rotary_dim / 2, tokens = q.rank() == 2 ? q.size(0) : 0;
+  if (head_size < 1 || rotary_dim < 0 || rotary_dim % 2 != 0 || rotary_dim > head_size ||
+      section_t < 0 || section_h < 0 || section_w < 0) [[unlikely]]
+    raise(errc::invalid_argument, op, "an even rotary_dim of at most head_size, and sections",
+          detail::text(rotary_dim) + " of " + detail::text(head_size));
+  if (q.rank() != 2 || k.rank() != 2 || k.size(0) != tokens || q.size(1) % head_size != 0 ||
+      k.size(1) % head_size != 0) [[unlikely]]
+    detail::raise_shapes(op, "query and key [N, heads * head_size]", q.shape_of(), k.shape_of());
+  if (table.rank() != 2 || table.size(1) != rotary_dim || ids.rank() != 2 || ids.size(0) != 3 ||
+      ids.size(1) != tokens) [[unlikely]]
+    detail::raise_shapes(op, "a cos_sin_cache [max_position, rotary_dim] and positions [3, N]",
+                         table.shape_of(), ids.shape_of());
+  if (is_interleaved_glm != given.has_value()) [[unlikely]]
+    raise(errc::invalid_argument, op, "an axis_map with is_interleaved_glm, and none without",
+          given ? "one" : "none");
+  if (given && (given->rank() != 1 || given->size(0) != pairs)) [[unlikely]]
+    detail::raise_other_sizes(op, {pairs}, given->sizes());
+  if (!is_interleaved && !given && section_t + section_h + section_w != pairs) [[unlikely]]
+    raise(errc::invalid_argument, op, "sections of " + detail::text(pairs) + " pairs together",
+          detail::text(section_t + section_h + section_w));
+  detail::check_separate(op, q, table, ids, given);
+  detail::check_separate(op, k, q, table, ids, given);
+  detail::check_indices(op, stream, ids, table.size(0));
+  if (given) detail::check_indices(op, stream, *given, 3);
+  if (tokens == 0 || pairs == 0 || table.size(0) == 0) return;
+  const auto own = given ? tensor<i64, D>()
+                         : detail::axes_of_sections(op, stream, pairs, section_t, section_h,
+                                                    section_w, is_interleaved);
+  const auto turned = index_select(stream, ids, 0, given ? *given : detail::input_of(own));
+  const auto rows = turned.view().t();  // [N, pairs]
+  const auto cos = gather(stream, table.narrow(1, 0, pairs), 0, rows),
+             sin = gather(stream, table.narrow(1, pairs, pairs), 0, rows);
+  const auto heads = [&](const auto& x) {
+    return x.unflatten(1, {x.size(1) / head_size, head_size});
+  };
+  apply_rotary_pos_emb(stream, heads(q), heads(k), cos, sin, std::nullopt, heads(q), heads(k),
+                       !is_neox_style, op);
 }
 
 }  // namespace flaggems

@@ -24,7 +24,7 @@ FLAGGEMS_ROUNDING_ALIASES(FLAGGEMS_ALSO_IN_PLACE)
 
 namespace detail {
 inline kernels::round_decimals_fn<f64> decimal_rounding(i64 decimals) {
-  return {__builtin_pow(10.0, static_cast<f64>(decimals < 0 ? -decimals : decimals)), decimals < 0};
+  return {__builtin_pow(10.0, __builtin_fabs(static_cast<f64>(decimals))), decimals < 0};
 }
 }  // namespace detail
 

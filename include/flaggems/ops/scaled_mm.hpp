@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/gemm/scaled.hpp>
+#include <flaggems/ops/dispatch/gemm/grouped.hpp>
 #include <flaggems/ops/expr.hpp>
 #include <flaggems/ops/forms.hpp>
 #include <flaggems/ops/gemm.hpp>
@@ -195,8 +196,10 @@ template <class O = void, stream_like S, tensor_like A, tensor_like B, tensor_li
 
 namespace detail {
 
-/// Lines and terms that share a scale of fp8_matmul.
-inline constexpr i64 scaled_block = 128;
+/// How many lines of the second matrix, and how many terms of both, share a scale.
+struct scaled_block_sizes {
+  i64 lines = 128, terms = 128;  // limit
+};
 
 template <class D>
 struct block_sums : no_bias_view {
@@ -211,12 +214,21 @@ bool has_joined_rows(const View& v) {
   return true;
 }
 
-/// to = x * its scales, each of `lines` lines and 128 terms (x and scales of equal rank, to new).
+/// A tensor [.., columns] whose rows have one stride as a matrix of so many rows.
+template <class View>
+auto as_joined_rows(const View& v, i64 rows) {
+  const i64 row = v.rank() > 1 ? v.stride(-2) : v.size(-1);
+  return tensor_view<typename View::element_type, typename View::device_type>(
+      unchecked_t{}, v.data(), shape{rows, v.size(-1)}, {row, v.stride(-1)});
+}
+
+/// to = x * its scales, each of so many lines and terms (x and scales of equal rank, to new).
 template <class S, class X, class Scales, class To>
 void dequantize_blocks(const char* op, const S& stream, const X& x, const Scales& scales,
-                       const To& to, i64 lines) {
-  const auto part = [&](i64 row, i64 rows, i64 row_blocks, i64 column, i64 columns,
-                        i64 column_blocks) {
+                       const To& to, const scaled_block_sizes& of_blocks) {
+  const auto [lines, terms] = of_blocks;
+  const auto part = [&, height = lines, by = terms](i64 row, i64 rows, i64 row_blocks, i64 column,
+                                                    i64 columns, i64 column_blocks) {
     if (rows == 0 || columns == 0 || to.empty()) return;
     const auto cut = [&](const auto& v) {
       return v.narrow(-2, row, rows)
@@ -227,20 +239,133 @@ void dequantize_blocks(const char* op, const S& stream, const X& x, const Scales
       auto r = cut(v);
       return r.unflatten(-3, {row_blocks, rows / row_blocks}).view();
     };
-    const auto of = scales.narrow(-2, row / lines, row_blocks)
-                        .narrow(-1, column / scaled_block, column_blocks)
+    const auto of = scales.narrow(-2, row / height, row_blocks)
+                        .narrow(-1, column / by, column_blocks)
                         .unsqueeze(-1)
                         .unsqueeze(-3);
     assign_node(op, stream, blocks(to), mul(cast<f32>(blocks(x)), of).node);
   };
   const i64 rows = x.size(-2), columns = x.size(-1);
-  const i64 whole_rows = rows / lines * lines, whole = columns / scaled_block * scaled_block;
-  const auto in_rows = [&](i64 row, i64 count, i64 blocks) {
-    part(row, count, blocks, 0, whole, whole / scaled_block);
+  const i64 whole_rows = rows / lines * lines, whole = columns / terms * terms;
+  const auto in_rows = [&, by = terms](i64 row, i64 count, i64 blocks) {
+    part(row, count, blocks, 0, whole, whole / by);
     part(row, count, blocks, whole, columns - whole, 1);
   };
   in_rows(0, whole_rows, whole_rows / lines);
   in_rows(whole_rows, rows - whole_rows, 1);
+}
+
+/// to = x * w^T of a matrix w and 8-bit floats with scales of blocks in the matrix units of warp
+/// groups; false if these do not have it.
+template <class S, class E, class D, class To>
+bool multiply_by_warp_groups([[maybe_unused]] const char* op, [[maybe_unused]] const S& stream,
+                             [[maybe_unused]] const tensor_view<const E, D>& x,
+                             [[maybe_unused]] const tensor_view<const f32, D>& by_x,
+                             [[maybe_unused]] const tensor_view<const E, D>& w,
+                             [[maybe_unused]] const tensor_view<const f32, D>& by_w,
+                             [[maybe_unused]] const To& to,
+                             [[maybe_unused]] const scaled_block_sizes& blocks) {
+  if constexpr (std::is_same_v<E, f8e4m3> && multiplies_by_warp_groups<S, f8e4m3, f8e4m3>) {
+    constexpr scaled_block_sizes own;
+    if (blocks.lines == own.lines && blocks.terms == own.terms && x.size(-1) > 0 &&
+        has_joined_rows(x) && has_joined_rows(by_x) && has_joined_rows(to)) {
+      const i64 m = to.numel() / w.size(0);
+      const auto rows = [&](const auto& v) { return as_joined_rows(v, m); };
+      const auto scales = rows(by_x);
+      block_sums<D> added;
+      added.sums = {by_x.data(),      by_w.data(),    scales.stride(0),
+                    scales.stride(1), by_w.stride(0), by_w.stride(1)};
+      return multiply_blocks(op, stream, rows(x), w, rows(to), added);
+    }
+  }
+  return false;
+}
+
+/// to [b, m, n] = x [b, m, k] * w [b, n, k]^T of 8-bit numbers with scales of blocks on matrix
+/// units that warps have; false, having written nothing, if these do not take it.
+template <class S, class E, class D, class To>
+bool multiply_blocks_on_units(const char* op, const S& stream, const tensor_view<const E, D>& x,
+                              const tensor_view<const f32, D>& by_x,
+                              const tensor_view<const E, D>& w,
+                              const tensor_view<const f32, D>& by_w, const To& to,
+                              const scaled_block_sizes& blocks) {
+  constexpr i64 most = i64{1} << 30;
+  const i64 m = to.size(1), n = to.size(2), k = x.size(2);
+  if (m > most || n > most || k > most) return false;
+  using call_type = grouped_call<typename To::value_type>;
+  const auto operand = [&](const auto& v, const auto& scales, i64 lines) {
+    auto r = call_type::lines_of(v.data(), coding_of(dtype_of<E>), v.stride(0), v.stride(1),
+                                 v.stride(2));
+    r.lines_each = static_cast<i32>(kernels::min_of(lines, n));
+    r.terms_each = static_cast<i32>(kernels::min_of(blocks.terms, most));
+    r.scales = {static_cast<const u8*>(static_cast<const void*>(scales.data())),
+                kernels::coding::f32, scales.stride(0), scales.stride(1), scales.stride(2)};
+    r.scales_vary = blocks.terms < k;
+    return r;
+  };
+  call_type call;
+  call.a = operand(x, by_x, 1);
+  call.b = operand(w, by_w, blocks.lines);
+  call.space.rows = {kernels::grouping::terms_to_ends, nullptr, nullptr, to.size(0), m, 1};
+  call.space.placed = {nullptr, m, 1};
+  call.space.groups = to.size(0);
+  call.space.n = n;
+  call.space.k = k;
+  call.out.data = to.data();
+  call.out.group = to.stride(0);
+  call.out.row = to.stride(1);
+  call.out.column = to.stride(2);
+  return multiply_groups_on_units(op, stream, call);
+}
+
+/// to = x * w^T of a matrix w, with scales of blocks.
+template <class S, class E, class D, class To>
+void multiply_scaled_blocks(const char* op, const S& stream, const tensor_view<const E, D>& x,
+                            const tensor_view<const f32, D>& by_x, const tensor_view<const E, D>& w,
+                            const tensor_view<const f32, D>& by_w, const To& to,
+                            const scaled_block_sizes& blocks) {
+  if (multiply_by_warp_groups(op, stream, x, by_x, w, by_w, to, blocks)) return;
+  if constexpr (has_matrix_unit_type<S, E>)
+    if (has_joined_rows(x) && has_joined_rows(by_x) && has_joined_rows(to)) {
+      const auto one = [&](const auto& v) {
+        return as_joined_rows(v, to.numel() / w.size(0)).unsqueeze(0);
+      };
+      if (multiply_blocks_on_units(op, stream, one(x), one(by_x), w.unsqueeze(0), by_w.unsqueeze(0),
+                                   one(to), blocks))
+        return;
+    }
+  auto first = empty<f32>(stream, x.shape_of(), op), second = empty<f32>(stream, w.shape_of(), op);
+  const auto matrix = [](const auto& v) { return v.rank() == 1 ? v.unsqueeze(0) : v.view(); };
+  dequantize_blocks(op, stream, matrix(x), matrix(by_x), matrix(first.view()), {1, blocks.terms});
+  dequantize_blocks(op, stream, w, by_w, second.view(), blocks);
+  const tensor_view<const f32, D> left(first.view()), right(second.view());
+  multiply(op, stream, linear_rows(left), linear_weight(left, right), linear_rows(to),
+           to.shape_of(), no_bias_view{}, nullptr);
+}
+
+/// Raises unless x is [..., k], w [n, k], and their scales are of blocks; the sizes of the product.
+template <class X, class ScalesX, class W, class ScalesW>
+shape scaled_blocks_shape(const char* op, const X& x, const ScalesX& by_x, const W& w,
+                          const ScalesW& by_w, const scaled_block_sizes& blocks) {
+  if (x.rank() == 0 || x.rank() == max_rank) [[unlikely]]
+    raise(errc::invalid_argument, op, "a first matrix of 1 to 7 dimensions", text(x.rank()));
+  if (blocks.lines < 1 || blocks.terms < 1) [[unlikely]]
+    raise(errc::invalid_argument, op, "blocks of at least one element",
+          text(blocks.lines) + " and " + text(blocks.terms));
+  check_matrix_rank(op, "a second matrix", w, 2);
+  const i64 n = w.size(0), k = x.size(-1), parts = kernels::ceil_div(k, blocks.terms);
+  check_size(op, "columns of the second matrix", k, w.size(1));
+  shape sizes = x.shape_of();
+  sizes[x.rank() - 1] = parts;
+  if (!same_sizes(by_x.sizes(), sizes)) [[unlikely]]
+    raise(errc::shape_mismatch, op, "scales of the first matrix of sizes " + to_string(sizes),
+          to_string(by_x.shape_of()));
+  const shape of_w{kernels::ceil_div(n, blocks.lines), parts};
+  if (!same_sizes(by_w.sizes(), of_w)) [[unlikely]]
+    raise(errc::shape_mismatch, op, "scales of the second matrix of sizes " + to_string(of_w),
+          to_string(by_w.shape_of()));
+  sizes[x.rank() - 1] = n;
+  return sizes;
 }
 
 }  // namespace detail
@@ -268,46 +393,11 @@ void fp8_matmul(const S& stream, const A& a, const ScaleA& a_s, const B& b, cons
   const tensor_view<const f8e4m3, D> x(as_view(a)), w(as_view(b));
   const tensor_view<const f32, D> by_x(as_view(a_s)), by_w(as_view(b_s));
   const auto to = as_view(out);
-  if (x.rank() == 0 || x.rank() == max_rank) [[unlikely]]
-    raise(errc::invalid_argument, op, "a of 1 to 7 dimensions", detail::text(x.rank()));
-  detail::check_matrix_rank(op, "a second matrix", w, 2);
-  const i64 n = w.size(0), k = x.size(-1), blocks = kernels::ceil_div(k, detail::scaled_block);
-  detail::check_size(op, "columns of b", k, w.size(1));
-  shape sizes = x.shape_of();
-  sizes[x.rank() - 1] = blocks;
-  if (!detail::same_sizes(by_x.sizes(), sizes)) [[unlikely]]
-    raise(errc::shape_mismatch, op, "a_s of sizes " + to_string(sizes), to_string(by_x.shape_of()));
-  const shape of_w{kernels::ceil_div(n, detail::scaled_block), blocks};
-  if (!detail::same_sizes(by_w.sizes(), of_w)) [[unlikely]]
-    raise(errc::shape_mismatch, op, "b_s of sizes " + to_string(of_w), to_string(by_w.shape_of()));
-  sizes[x.rank() - 1] = n;
-  detail::check_sizes(op, to, sizes);
+  detail::check_sizes(op, to, detail::scaled_blocks_shape(op, x, by_x, w, by_w, {}));
   detail::check_separate_output(op, to, x, w, by_x, by_w);
   if (to.empty() || detail::replaced<operators::fp8_matmul>(op, stream, x, by_x, w, by_w, to))
     return;
-  if constexpr (detail::multiplies_by_warp_groups<S, f8e4m3, f8e4m3>)
-    if (k > 0 && detail::has_joined_rows(x) && detail::has_joined_rows(by_x) &&
-        detail::has_joined_rows(to)) {
-      const i64 m = to.numel() / n;
-      const auto rows = [&](const auto& v) {
-        using V = typename std::decay_t<decltype(v)>::element_type;
-        const i64 row = v.rank() > 1 ? v.stride(-2) : v.size(-1);
-        return tensor_view<V, D>(detail::unchecked_t{}, v.data(), shape{m, v.size(-1)},
-                                 {row, v.stride(-1)});
-      };
-      const auto scales = rows(by_x);
-      detail::block_sums<D> added;
-      added.sums = {by_x.data(),      by_w.data(),    scales.stride(0),
-                    scales.stride(1), by_w.stride(0), by_w.stride(1)};
-      if (detail::multiply_blocks(op, stream, rows(x), w, rows(to), added)) return;
-    }
-  auto first = empty<f32>(stream, x.shape_of(), op), second = empty<f32>(stream, w.shape_of(), op);
-  const auto matrix = [](const auto& v) { return v.rank() == 1 ? v.unsqueeze(0) : v.view(); };
-  detail::dequantize_blocks(op, stream, matrix(x), matrix(by_x), matrix(first.view()), 1);
-  detail::dequantize_blocks(op, stream, w, by_w, second.view(), detail::scaled_block);
-  const tensor_view<const f32, D> left(first.view()), right(second.view());
-  detail::multiply(op, stream, detail::linear_rows(left), detail::linear_weight(left, right),
-                   detail::linear_rows(to), to.shape_of(), detail::no_bias_view{}, nullptr);
+  detail::multiply_scaled_blocks(op, stream, x, by_x, w, by_w, to, {});
 }
 /// The same in a new tensor of bf16.
 template <stream_like S, tensor_like A, tensor_like ScaleA, tensor_like B, tensor_like ScaleB>

@@ -167,7 +167,7 @@ void scatter_into(const char* op, const S& stream, const tensor_view<const T, D>
     check_along(op, index.sizes(), x.sizes(), d);
     check_along(op, index.sizes(), source.sizes(), -1);
     for (int k = 0; k < index.rank(); ++k) used = used.narrow(k, 0, index.size(k));
-    check_indices(op, stream, index, x.size(d));
+    check_many_indices(op, stream, index, x.size(d));
   }
   if (out.empty()) return;
   copy_unless_same(op, stream, out, x);

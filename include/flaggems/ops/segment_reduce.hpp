@@ -34,6 +34,32 @@ inline segment_reduction spelled(std::string_view text, std::type_identity<segme
 
 namespace detail {
 
+/// Raises invalid_argument unless the segments of each row, lengths [rows, segments], are all of
+/// its `size` elements. It waits for the stream.
+template <class S, class D>
+void check_segments(const char* op, const S& stream, const tensor_view<const i64, D>& lengths,
+                    i64 size) {
+  const i64 count = lengths.size(1);
+  i64 low = 0, high = 0, total = 0;  // of all running sums, and the least of the last ones
+  if (count > 0) {
+    const auto [least, most] = aminmax(stream, lengths);
+    const i64 shortest = read_element(stream, least.view()),
+              longest = read_element(stream, most.view());
+    if (shortest < 0 || longest > size) [[unlikely]]
+      raise(errc::invalid_argument, op, "segments of 0 to " + text(size) + " elements",
+            text(shortest < 0 ? shortest : longest));
+    const auto ends = cumsum(stream, lengths, 1);
+    const auto [first, last] = aminmax(stream, ends);
+    low = read_element(stream, first.view()), high = read_element(stream, last.view());
+    const auto sum = amin(stream, ends.view().select(1, count - 1));
+    total = read_element(stream, sum.view());
+  }
+  // A step is below 2^63, so that no sum wraps around without a negative one before it.
+  if (low < 0 || high > size || total != size) [[unlikely]]
+    raise(errc::invalid_argument, op, "segments of all " + text(size) + " elements",
+          low < 0 ? text("2^63 or more") : text(high > size ? high : total));
+}
+
 /// The segments of a dimension of data: of all dimensions before it, one after the other. It waits
 /// for the stream where it checks that they cover the dimension.
 template <class S>
@@ -71,17 +97,9 @@ struct segments {
     else if (!lengths.empty())
       assign(stream, lengths, sub(list.narrow(d, 1, count), list.narrow(d, 0, count)), op);
     const i64 n = lengths.numel();
-    if (checks && n > 0) {
-      auto sums = empty<i64>(stream, {outer}, op);
-      const i64 along = 1;
-      sum_into<i64>(op, stream, input_of(lengths).view({outer, count}), sums.view(),
-                    int_list(&along, 1), false);
-      const auto least = amin(stream, lengths), low = amin(stream, sums), high = amax(stream, sums);
-      if (read_element(stream, least.view()) < 0 ||
-          read_element(stream, low.view()) != data.size(d) ||
-          read_element(stream, high.view()) != data.size(d)) [[unlikely]]
-        raise(errc::invalid_argument, op, "segments of all " + text(data.size(d)) + " elements",
-              "others");
+    if (checks && outer > 0) {
+      check_segments(op, stream, input_of(lengths).view({outer, count}), data.size(d));
+      if (!given) check_begin(op, stream, list.narrow(d, 0, 1));
     }
     of = empty<i64>(stream, {rows}, op);
     if (rows == 0) return;
@@ -94,6 +112,12 @@ struct segments {
     assign_node(op, stream, places.view(), sequence<i64>{0, 1});
     searchsorted(stream, ends, places, of, true);
     assign(stream, of, where(lt(of, n), of, i64(-1)), op);  // behind the last one
+  }
+  static void check_begin(const char* op, const S& stream, const tensor_view<const i64, D>& first) {
+    const auto [low, high] = aminmax(stream, first);
+    const i64 least = read_element(stream, low.view()), most = read_element(stream, high.view());
+    if (least != 0 || most != 0) [[unlikely]]
+      raise(errc::invalid_argument, op, "offsets that begin at 0", text(least != 0 ? least : most));
   }
   [[nodiscard]] bool empty_data() const { return rows * inner == 0 || lengths.empty(); }
 
@@ -262,9 +286,11 @@ template <stream_like S, tensor_like X, optional_tensor Lengths,
 }
 
 /// The gradient of segment_reduce, which gave output, for data, in a new tensor: of a maximum or
-/// minimum shared by the elements that reach it. Raises as segment_reduce.
-/// aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, Tensor?
-/// lengths=None, Tensor? offsets=None, int axis=0, Scalar? initial=None)
+/// minimum shared by the elements that reach it; 0 for elements in no segment. As in ATen nothing
+/// checks that segments cover the axis: an unsafe segment_reduce has a gradient, too. Otherwise
+/// raises as segment_reduce. aten::_segment_reduce_backward(Tensor grad, Tensor output, Tensor
+/// data, str reduce, *, Tensor? lengths=None, Tensor? offsets=None, int axis=0, Scalar?
+/// initial=None)
 template <stream_like S, tensor_like G, tensor_like Y, tensor_like X, optional_tensor Lengths,
           optional_tensor Offsets = std::nullopt_t>
 [[nodiscard]] auto segment_reduce_backward(const S& stream, const G& grad, const Y& output,

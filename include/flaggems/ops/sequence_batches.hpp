@@ -16,7 +16,6 @@
 #include <limits>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 namespace flaggems {
 namespace detail {
@@ -25,6 +24,8 @@ namespace detail {
 template <class S, class T, class D>
 auto padded_rows(const char* op, const S& stream, const tensor_view<const T, D>& x,
                  const tensor_view<const i64, D>& places, f64 pad) {
+  if (places.rank() + x.rank() - 1 > max_rank) [[unlikely]]
+    raise_rank(op, places.rank() + x.rank() - 1);
   shape sizes = places.shape_of();
   tensor_view<const i64, D> index = places;
   for (int d = 1; d < x.rank(); ++d) {
@@ -72,6 +73,8 @@ auto listed(const char* op, const S& stream, const tensor_view<const i64, D>& li
 template <class S, class D>
 auto places_within(const char* op, const S& stream, const tensor_view<const i64, D>& places,
                    const tensor_view<const i64, D>& offsets, i64 length) {
+  if (places.rank() == max_rank) [[unlikely]]
+    raise_rank(op, places.rank() + 1);
   shape sizes = places.shape_of();
   sizes.push_back(length);
   check_indices(op, stream, places, offsets.numel() - 1, i64(-1));
@@ -100,10 +103,58 @@ auto offsets_of(const char* op, const S& stream, const X& lengths) {
   return out;
 }
 
-/// indices = those of the most of logits in [first, end) of each row, from first on, the rest -1.
-template <class S, class T, class D, class First, class End, class J>
+/// The longest of lengths, 0 without any. Raises invalid_argument unless each is in [0, most] and
+/// their sum at most `total`. It waits for the stream. offsets: as offsets_of has them.
+template <class S, class X>
+i64 checked_longest(const char* op, const S& stream, const X& lengths,
+                    const tensor<i64, device_of<S>>& offsets, i64 most, i64 total) {
+  if (offsets.numel() == 1) return 0;
+  const auto [low, high] = aminmax(stream, lengths);
+  const i64 least = static_cast<i64>(read_element(stream, low.view())),
+            longest = static_cast<i64>(read_element(stream, high.view()));
+  if (least < 0 || longest > most) [[unlikely]]
+    raise(errc::invalid_argument, op, "lengths in [0, " + text(most) + "]",
+          text(least < 0 ? least : longest));
+  // A step is below 2^63, so that no sum wraps around without a negative one before it.
+  const auto [first, last] = aminmax(stream, offsets);
+  const i64 sum = read_element(stream, last.view());
+  const bool wraps = read_element(stream, first.view()) < 0;
+  if (wraps || sum > total) [[unlikely]]
+    raise(errc::invalid_argument, op, "lengths that add up to at most " + text(total),
+          wraps ? text("2^63 or more") : text(sum));
+  return longest;
+}
+
+/// jagged_to_padded_dense_forward in the name of `op`.
+template <class S, class T, class D, class List>
+auto padded_batch(const char* op, const S& stream, const tensor_view<const T, D>& v,
+                  const List& offsets, int_list max_lengths, f64 padding_value) {
+  const auto levels = static_cast<int>(std::size(offsets));
+  if (v.rank() == 0 || levels == 0 || max_lengths.size() != levels) [[unlikely]]
+    raise(errc::invalid_argument, op, "values of some dimension, and a length for each of offsets",
+          text(levels) + " and " + text(max_lengths.size()));
+  tensor<i64, D> places;
+  int level = 0;
+  for (const auto& one : offsets) {
+    const tensor_view<const i64, D> own(as_view(one));
+    if (own.rank() != 1 || own.numel() == 0) [[unlikely]]
+      raise_sizes(op, "vectors of at least one offset", own.sizes());
+    if (max_lengths[level] < 0) [[unlikely]]
+      raise_sizes(op, "lengths that are not negative", max_lengths);
+    if (level == 0) {
+      places = empty<i64>(stream, {own.numel() - 1}, op);
+      if (!places.empty()) assign_node(op, stream, places.view(), sequence<i64>{0, 1});
+    }
+    places = places_within(op, stream, input_of(places), own, max_lengths[level++]);
+  }
+  return padded_rows(op, stream, v, input_of(places), padding_value);
+}
+
+/// indices = those of the most of logits in [first, end) of each row, less `base`, the rest -1.
+template <class S, class T, class D, class First, class End, class Base, class J>
 void top_k_within(const char* op, const S& stream, const tensor_view<const T, D>& logits,
-                  const First& first, const End& end, const tensor_view<J, D>& indices) {
+                  const First& first, const End& end, const Base& base,
+                  const tensor_view<J, D>& indices) {
   const i64 rows = logits.size(0), n = logits.size(1);
   const i64 k = kernels::min_of(indices.size(1), n);
   fill(op, stream, indices, -1);
@@ -119,7 +170,7 @@ void top_k_within(const char* op, const S& stream, const tensor_view<const T, D>
   const auto places = found.indices.view();
   assign(
       stream, indices.narrow(1, 0, k),
-      cast<J>(where(logical_and(ge(places, first), lt(places, end)), sub(places, first), i64(-1))),
+      cast<J>(where(logical_and(ge(places, first), lt(places, end)), sub(places, base), i64(-1))),
       op);
 }
 template <class A, class B>
@@ -150,51 +201,34 @@ requires(!tensor_like<List>)
     [[nodiscard]] auto jagged_to_padded_dense_forward(const S& stream, const X& values,
                                                       const List& offsets, int_list max_lengths,
                                                       f64 padding_value = 0) {
-  constexpr const char* op = "jagged_to_padded_dense_forward";
-  using D = device_of<S>;
   same_device<S, X>();
-  const auto v = detail::input_of(values);
-  const auto levels = static_cast<int>(std::size(offsets));
-  if (v.rank() == 0 || levels == 0 || max_lengths.size() != levels) [[unlikely]]
-    raise(errc::invalid_argument, op, "values of some dimension, and a length for each of offsets",
-          detail::text(levels) + " and " + detail::text(max_lengths.size()));
-  tensor<i64, D> places;
-  int level = 0;
-  for (const auto& one : offsets) {
-    const tensor_view<const i64, D> own(as_view(one));
-    if (own.rank() != 1 || own.numel() == 0 || max_lengths[level] < 0) [[unlikely]]
-      detail::raise_sizes(op, "vectors of offsets, and lengths that are not negative", own.sizes());
-    if (level == 0) {
-      places = empty<i64>(stream, {own.numel() - 1}, op);
-      if (!places.empty())
-        detail::assign_node(op, stream, places.view(), detail::sequence<i64>{0, 1});
-    }
-    places = detail::places_within(op, stream, detail::input_of(places), own, max_lengths[level++]);
-  }
-  return detail::padded_rows(op, stream, v, detail::input_of(places), padding_value);
+  return detail::padded_batch("jagged_to_padded_dense_forward", stream, detail::input_of(values),
+                              offsets, max_lengths, padding_value);
 }
 
 /// Sequences one after the other, x [total, ...] with `lengths`, as a batch [sequences, longest,
-/// ...] with pad_value behind each, in a new tensor. It waits for the stream. Raises
-/// invalid_argument. flag_gems::pack_seq_triton(Tensor x, Tensor lengths, float pad_value=-inf)
+/// ...] with pad_value behind each, in a new tensor. Rows of x behind the last sequence are left
+/// out, as by FlagGems. It waits for the stream. Raises invalid_argument, also for lengths that are
+/// negative or add up to more than total. flag_gems::pack_seq_triton(Tensor x, Tensor lengths,
+/// float pad_value=-inf)
 template <stream_like S, tensor_like X, tensor_like Lengths>
 [[nodiscard]] auto pack_seq(const S& stream, const X& x, const Lengths& lengths,
                             f64 pad_value = -std::numeric_limits<f64>::infinity()) {
   constexpr const char* op = "pack_seq";
   same_device<S, X, Lengths>();
+  const auto v = detail::input_of(x);
+  if (v.rank() == 0) [[unlikely]]
+    detail::raise_sizes(op, "rows one after the other", v.sizes());
   const auto offsets = detail::offsets_of(op, stream, lengths);
-  i64 longest = 0;
-  if (offsets.numel() > 1) {
-    const auto most = amax(stream, lengths);
-    longest = static_cast<i64>(detail::read_element(stream, most.view()));
-  }
+  const i64 longest = detail::checked_longest(op, stream, lengths, offsets, v.size(0), v.size(0));
   const tensor_view<const i64, device_of<S>> list[] = {offsets.view()};
-  return jagged_to_padded_dense_forward(stream, x, list, {longest}, pad_value);
+  return detail::padded_batch(op, stream, v, list, {longest}, pad_value);
 }
 
 /// The sequences of a padded batch [sequences, longest, ...] one after the other, [total, ...], in
-/// a new tensor: the inverse of pack_seq. It waits for the stream. Raises invalid_argument.
-/// flag_gems::unpack_seq_triton(Tensor packed_tensor, Tensor lengths)
+/// a new tensor: the inverse of pack_seq. It waits for the stream. Raises invalid_argument, also
+/// for lengths outside [0, longest]. flag_gems::unpack_seq_triton(Tensor packed_tensor, Tensor
+/// lengths)
 template <stream_like S, tensor_like X, tensor_like Lengths>
 [[nodiscard]] auto unpack_seq(const S& stream, const X& packed, const Lengths& lengths) {
   constexpr const char* op = "unpack_seq";
@@ -205,6 +239,7 @@ template <stream_like S, tensor_like X, tensor_like Lengths>
   const i64 n = offsets.numel() - 1;
   if (v.rank() < 2 || v.size(0) != n) [[unlikely]]
     detail::raise_sizes(op, "a batch of as many sequences as lengths", v.sizes());
+  detail::checked_longest(op, stream, lengths, offsets, v.size(1), kernels::highest<i64>());
   const auto ends = detail::input_of(offsets);
   const i64 total = detail::read_element(stream, ends.narrow(0, n, 1));
   auto rows = empty<i64>(stream, {total}, op);
@@ -236,13 +271,34 @@ void top_k_per_row_prefill(const S& stream, const X& logits, const First& row_st
     const auto first = as_view(row_starts);
     const auto end = as_view(row_ends);
     detail::check_sizes_of_rows(op, v.size(0), first, end);
-    detail::top_k_within(op, stream, v, cast<i64>(first.unsqueeze(1)), cast<i64>(end.unsqueeze(1)),
-                         as_view(indices));
+    const auto base = cast<i64>(first.unsqueeze(1));
+    detail::top_k_within(op, stream, v, base, cast<i64>(end.unsqueeze(1)), base, as_view(indices));
   }
 }
+/// The same, counted from the rows' beginnings, in a new tensor [rows, topk] of i32.
+/// flag_gems::bucket_sort_topk(Tensor inputs, Tensor starts, Tensor ends, int topk) -> Tensor
+template <stream_like S, tensor_like X, tensor_like First, tensor_like End>
+[[nodiscard]] auto bucket_sort_topk(const S& stream, const X& inputs, const First& starts,
+                                    const End& ends, i64 topk) {
+  constexpr const char* op = "bucket_sort_topk";
+  same_device<S, X, First, End>();
+  const auto v = detail::input_of(inputs);
+  const auto first = as_view(starts);
+  const auto end = as_view(ends);
+  if (v.rank() != 2 || topk < 0) [[unlikely]]
+    raise(errc::shape_mismatch, op, "inputs [rows, n], and topk >= 0",
+          to_string(shape(v.sizes())) + " and " + detail::text(topk));
+  detail::check_sizes_of_rows(op, v.size(0), first, end);
+  auto indices = empty<i32>(stream, {v.size(0), topk}, op);
+  if constexpr (element_type_in<floating_types, 1, X>())
+    detail::top_k_within(op, stream, v, cast<i64>(first.unsqueeze(1)), cast<i64>(end.unsqueeze(1)),
+                         i64(0), indices.view());
+  return indices;
+}
 /// The same for the next_n tokens of each sequence, a row each: the last token sees the first
-/// seq_lens elements, each token before it one less. flag_gems::top_k_per_row_decode(Tensor logits,
-/// int next_n, Tensor seq_lens, Tensor(a!) indices)
+/// seq_lens elements, each token before it one less. Raises also invalid_argument, for a next_n
+/// below 1. flag_gems::top_k_per_row_decode(Tensor logits, int next_n, Tensor seq_lens, Tensor(a!)
+/// indices)
 template <stream_like S, tensor_like X, tensor_like Lengths, tensor_like J>
 void top_k_per_row_decode(const S& stream, const X& logits, i64 next_n, const Lengths& seq_lens,
                           J&& indices) {
@@ -253,15 +309,20 @@ void top_k_per_row_decode(const S& stream, const X& logits, i64 next_n, const Le
     const auto v = detail::input_of(logits);
     const auto lengths = as_view(seq_lens);
     detail::check_top_k(op, v, as_view(indices));
-    if (next_n < 1 || lengths.rank() != 1 || lengths.numel() * next_n != v.size(0)) [[unlikely]]
-      raise(errc::shape_mismatch, op, "a length for each next_n rows",
-            to_string(shape(lengths.sizes())) + " for " + detail::text(v.size(0)));
+    if (next_n < 1) [[unlikely]]
+      raise(errc::invalid_argument, op, "a positive next_n", detail::text(next_n));
+    i64 rows = 0;
+    if (lengths.rank() != 1 || !detail::multiply(lengths.numel(), next_n, rows) ||
+        rows != v.size(0)) [[unlikely]]
+      raise(errc::shape_mismatch, op, "a length for each " + detail::text(next_n) + " rows",
+            to_string(shape(lengths.sizes())) + " for " + detail::text(v.size(0)) + " rows");
     auto ends = empty<i64>(stream, {lengths.numel(), next_n}, op);
     const expr<detail::coordinate<D>> token(detail::coordinate<D>(ends.shape_of(), 1));
     if (!ends.empty())
       assign(stream, ends, add(sub(cast<i64>(lengths.unsqueeze(1)), next_n - 1), token), op);
     detail::top_k_within(op, stream, v, i64(0),
-                         detail::input_of(ends).view({v.size(0)}).unsqueeze(1), as_view(indices));
+                         detail::input_of(ends).view({v.size(0)}).unsqueeze(1), i64(0),
+                         as_view(indices));
   }
 }
 
@@ -295,6 +356,34 @@ void apply_repetition_penalties(const S& stream, X&& logits, const Prompt& promp
                  where(gt(v, 0), div(v, each), mul(v, each)), v),
            op);
   }
+}
+
+namespace detail {
+/// Scores of beams beside log_probs: a number each stands before the last dimension.
+template <class X, class Scores>
+auto beside_probabilities(const X& log_probs, const Scores& scores) {
+  return scores.rank() == 1 && log_probs.rank() > 1 ? scores.unsqueeze(-1) : scores;
+}
+}  // namespace detail
+
+/// Scores of beams that are continued: log_probs + beam_scores, [beams] or [beams, 1] beside
+/// [beams, n], as `add`. flag_gems::BeamSearchScore(Tensor log_probs, Tensor beam_scores) -> Tensor
+/// (beam_search_score)
+template <stream_like S, tensor_like X, tensor_like Scores, tensor_like Out>
+void beam_search_score(const S& stream, const X& log_probs, const Scores& beam_scores, Out&& out) {
+  add(stream, as_view(log_probs),
+      detail::beside_probabilities(as_view(log_probs), as_view(beam_scores)), out);
+}
+template <stream_like S, tensor_like X, tensor_like Scores>
+[[nodiscard]] auto beam_search_score(const S& stream, const X& log_probs,
+                                     const Scores& beam_scores) {
+  return add(stream, as_view(log_probs),
+             detail::beside_probabilities(as_view(log_probs), as_view(beam_scores)));
+}
+/// The same in place. flag_gems::beam_search_score_(Tensor(a!) log_probs, Tensor beam_scores)
+template <stream_like S, tensor_like X, tensor_like Scores>
+void beam_search_score_(const S& stream, X&& log_probs, const Scores& beam_scores) {
+  beam_search_score(stream, log_probs, beam_scores, log_probs);
 }
 
 }  // namespace flaggems

@@ -173,4 +173,11 @@ template <stream_like S, tensor_like G, tensor_like Y>
   return out;
 }
 
+namespace detail {
+using softmax_f32 = kernels::softmax_program<f32, false>;
+using log_softmax_f32 = kernels::softmax_program<f32, true>;
+FLAGGEMS_ROWS_ONCE(softmax_f32, kernels::row_space);
+FLAGGEMS_ROWS_ONCE(log_softmax_f32, kernels::row_space);
+}  // namespace detail
+
 }  // namespace flaggems

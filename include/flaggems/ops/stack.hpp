@@ -209,13 +209,26 @@ template <stream_like S, tensor_list List>
 }
 
 namespace detail {
+/// `dim`, counted from the end if negative and all tensors have as many dimensions.
+template <class List>
+i64 chunk_cat_dim(const char* op, const List& tensors, i64 dim) {
+  if (dim >= 0) return dim;
+  int rank = -1;
+  for_each_operand(tensors, [&](const auto& x) {
+    const int of_x = static_cast<int>(x.sizes().size());
+    if (rank >= 0 && rank != of_x) [[unlikely]]
+      raise(errc::invalid_argument, op,
+            "a dimension from 0 on, where tensors differ in the number of dimensions", text(dim));
+    rank = of_x;
+  });
+  return rank < 0 ? 0 : existing_dim(dim, rank, op);
+}
 /// The sizes of chunk_cat: those before dim, the chunks, and the elements of all tensors in a
 /// chunk.
 template <class List>
 shape chunk_cat_sizes(const char* op, const List& tensors, i64 dim, i64 num_chunks) {
-  if (num_chunks < 1 || dim < 0) [[unlikely]]
-    raise(errc::invalid_argument, op, "a positive number of chunks, and a dimension from 0 on",
-          text(num_chunks) + " and " + text(dim));
+  if (num_chunks < 1) [[unlikely]]
+    raise(errc::invalid_argument, op, "a positive number of chunks", text(num_chunks));
   shape sizes;
   i64 length = 0;
   bool is_first = true;
@@ -270,18 +283,21 @@ void chunk_cat_into(const char* op, const S& stream, const List& tensors, i64 di
 /// out = the tensors cut into chunks along `dim` and flattened behind it, chunk c of each one after
 /// the other in out[.., c, :]; zeros where a tensor has fewer elements.
 ///
-/// Shapes: equal before `dim`, which counts from the front; out: these sizes, num_chunks, and the
-/// elements of the tensors' chunks. All of one dtype. Raises invalid_argument, shape_mismatch or
-/// overlap before anything is written. aten::_chunk_cat.out(Tensor[] tensors, int dim, int
-/// num_chunks, *, Tensor(a!) out)
+/// Shapes: equal before `dim`, which may count from the end where all have as many dimensions; out:
+/// these sizes, num_chunks, and the elements of the tensors' chunks. All of one dtype. Raises
+/// invalid_argument, out_of_range, shape_mismatch or overlap before anything is written.
+/// aten::_chunk_cat.out(Tensor[] tensors, int dim, int num_chunks, *, Tensor(a!) out)
 template <stream_like S, tensor_list List, tensor_like Out>
 void chunk_cat(const S& stream, const List& tensors, Out&& out, i64 dim, i64 num_chunks) {
   same_device<S, i64, Out>();
-  detail::chunk_cat_into("chunk_cat", stream, tensors, dim, num_chunks, as_view(out));
+  constexpr const char* op = "chunk_cat";
+  detail::chunk_cat_into(op, stream, tensors, detail::chunk_cat_dim(op, tensors, dim), num_chunks,
+                         as_view(out));
 }
 template <stream_like S, tensor_list List>
 [[nodiscard]] auto chunk_cat(const S& stream, const List& tensors, i64 dim, i64 num_chunks) {
   constexpr const char* op = "chunk_cat";
+  dim = detail::chunk_cat_dim(op, tensors, dim);
   auto out = empty<typename detail::cat_element<List>::type>(
       stream, detail::chunk_cat_sizes(op, tensors, dim, num_chunks), op);
   chunk_cat(stream, tensors, out, dim, num_chunks);

@@ -7,6 +7,7 @@
 
 #include <flaggems/kernel/family/row/programs/statistics.hpp>
 #include <flaggems/ops/copy.hpp>
+#include <flaggems/ops/dispatch/column_statistics.hpp>
 #include <flaggems/ops/dispatch/rows.hpp>
 #include <flaggems/ops/dispatch/scatter.hpp>
 #include <flaggems/ops/nonzero.hpp>
@@ -134,14 +135,19 @@ void variance_into(const char* op, const S& stream, const tensor_view<const T, D
   const auto whole = [&](const auto& program) {
     return launch_statistics(op, stream, x, dims, program, &out, mean_out);
   };
-  const C scale = static_cast<C>(static_cast<f64>(count) / left);
+  const auto columns = [&](const auto& program) {
+    return launch_column_statistics<C>(op, stream, x, dims, keepdim, program, &out, mean_out);
+  };
+  const C scale = static_cast<C>(static_cast<f64>(count) / left), by = static_cast<C>(left);
   if (count > 0 && (root ? whole(kernels::variance_program<C, true>{scale})
                          : whole(kernels::variance_program<C, false>{scale})))
+    return;
+  if (count > 0 && (root ? columns(kernels::column_variance<C, true>{by})
+                         : columns(kernels::column_variance<C, false>{by})))
     return;
   auto center = empty<C>(stream, reduced_shape(op, x, dims, true), op);
   auto total = empty<C>(stream, out.shape_of(), op);
   squares_about_means<C>(op, stream, x, dims, keepdim, center.view(), total.view());
-  const C by = static_cast<C>(left);
   if (root)
     assign_node(op, stream, out, cast<T>(sqrt(div(total, by))).node);
   else
@@ -187,6 +193,9 @@ void norm_into(const char* op, const S& stream, const tensor_view<const T, D>& x
   if (x.empty() && (ord < 0 || __builtin_isinf(ord))) [[unlikely]]
     raise(errc::invalid_argument, op, "at least one element for a norm of order " + text(ord),
           "sizes " + to_string(x.shape_of()));
+  if (ord == 2 && !x.empty() &&
+      launch_column_statistics<C>(op, stream, x, dims, keepdim, kernels::column_norm<C>(), &out))
+    return;
   norm_of<C>(op, stream, cast<C>(x), ord, dims, keepdim, out);
 }
 
@@ -199,6 +208,9 @@ void log_sum_exp_into(const S& stream, const tensor_view<const T, D>& x, int_lis
   if (out.empty()) return;
   if (x.empty()) return fill(op, stream, out, -std::numeric_limits<f64>::infinity());
   if (launch_statistics(op, stream, x, dims, kernels::log_sum_exp_program<C>(), &out)) return;
+  if (launch_column_statistics<C>(op, stream, x, dims, keepdim, kernels::column_log_sum_exp<C>(),
+                                  &out))
+    return;
   auto most = empty<C>(stream, reduced_shape(op, x, dims, true), op);
   reduce_values<operators::amax, kernels::max_of_all, C>(op, stream, x, most.view(), dims, true,
                                                          reduction_result::extreme);

@@ -4,6 +4,7 @@
 // Formulas of coordinates: triangles of matrices.
 #pragma once
 
+#include <flaggems/ops/dispatch/copy.hpp>
 #include <flaggems/ops/expr.hpp>
 
 namespace flaggems {
@@ -58,6 +59,26 @@ auto as_bits(const tensor_view<T, D>& v) {
                               shape(v.strides()));
 }
 
+/// The same of words, after all checks but those of memory.
+template <bool Lower, class S, class W, class D>
+void assign_triangle(const char* op, const S& stream, const tensor_view<W, D>& out,
+                     const tensor_view<const W, D>& x, i64 diagonal) {
+  if constexpr (copies_triangles<D>) {
+    check_writable(op, out);
+    check_no_partial_overlap(op, placed_layout(layout_of(out)), layout_of(x));
+    return copy_triangle(op, stream, out, x, diagonal, Lower);
+  } else {
+    const coordinate<D> row(out.shape_of(), x.rank() - 2), column(out.shape_of(), x.rank() - 1);
+    using difference = call<integral, kernels::sub_fn, coordinate<D>, coordinate<D>>;
+    using compare = std::conditional_t<Lower, kernels::le_fn, kernels::ge_fn>;
+    using inside = call<to_bool, compare, difference, number<i64>>;
+    using kept = choice<inside, leaf<W, D>, number<W>>;
+    assign_node(op, stream, out,
+                kept{inside{{}, {difference{{}, {column, row}}, number<i64>{diagonal}}},
+                     leaf<W, D>{x}, number<W>{0}});
+  }
+}
+
 /// out = x where its column minus its row is at most (or at least) `diagonal`, and zero elsewhere.
 template <class Op, bool Lower, class S, class T, class D>
 void triangle(const char* op, const S& stream, const tensor_view<const T, D>& x,
@@ -69,16 +90,7 @@ void triangle(const char* op, const S& stream, const tensor_view<const T, D>& x,
   // Beyond any matrix, numbers of any size mean the same.
   const i64 most = x.size(-1) + x.size(-2);
   const i64 k = diagonal > most ? most : diagonal < -most ? -most : diagonal;
-  const coordinate<D> row(out.shape_of(), x.rank() - 2), column(out.shape_of(), x.rank() - 1);
-  using difference = call<integral, kernels::sub_fn, coordinate<D>, coordinate<D>>;
-  using compare = std::conditional_t<Lower, kernels::le_fn, kernels::ge_fn>;
-  using inside = call<to_bool, compare, difference, number<i64>>;
-  const auto to = as_bits(out);
-  using word = typename std::remove_cvref_t<decltype(to)>::value_type;
-  using kept = choice<inside, leaf<word, D>, number<word>>;
-  assign_node(op, stream, to,
-              kept{inside{{}, {difference{{}, {column, row}}, number<i64>{k}}},
-                   leaf<word, D>{as_bits(x)}, number<word>{0}});
+  assign_triangle<Lower>(op, stream, as_bits(out), as_bits(x), k);
 }
 
 }  // namespace detail

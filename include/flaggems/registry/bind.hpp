@@ -99,9 +99,12 @@ struct plan {
   static constexpr int new_results = text.new_results();
   static constexpr bool has_in_place =
       !std::is_same_v<typename Bound::in_place, no_form> && may_be_in_place(text.name);
-  /// What the results are: tensors, or a list of them, or a bool.
-  static constexpr parameter_kind gives =
-      text.results.empty() ? parameter_kind::tensor : text.results[0].kind;
+  /// What the results are: tensors, or tensors and integers, or a list of them, or a bool.
+  static constexpr parameter_kind gives = [] {
+    for (const schema_result& r : text.results)
+      if (r.kind != parameter_kind::tensor) return r.kind;
+    return parameter_kind::tensor;
+  }();
   static constexpr bool has_out =
       line.has_out && new_results > 0 && !Bound::gives_views && gives == parameter_kind::tensor;
 
@@ -117,7 +120,8 @@ struct plan {
   /// Whether the typed operator has the parameter.
   static constexpr bool is_passed(int i) {
     const parameter& p = text.parameters[static_cast<std::size_t>(i)];
-    return p.kind != parameter_kind::dtype && !is_hint(p.name) && !must_be_false(p.name);
+    return p.kind != parameter_kind::dtype && (!is_hint(p.name) || p.name == line.read_one) &&
+           !must_be_false(p.name) && p.name != narrow_results;
   }
   static constexpr int passed = [] {
     int n = 0;
@@ -154,6 +158,8 @@ struct plan {
         return k;
     return -1;
   }();
+  /// The place of what makes results i32; else -1.
+  static constexpr int narrow_at = text.find(narrow_results);
   /// Whether numbers do not decide the dtype: nothing does, or an argument may.
   static constexpr bool takes_any_number = line.rule == dtype_rule::same || Bound::passes_dtype;
   static constexpr bool has_scalars = [] {
@@ -194,6 +200,8 @@ auto unpack(const boxed<D>& v) {
     return v.view();
   else if constexpr (r == role::sizes)
     return sizes_of<T>(v.view());
+  else if constexpr (r == role::any)
+    return maybe([](const boxed<D>& x) { return x.view(); });
   else if constexpr (p.kind == parameter_kind::tensor &&
                      (p.written || p.name == P::line.updated_one ||
                       p.name == P::line.updated_other))
@@ -318,9 +326,11 @@ struct instance_functions {
         all);
   }
   /// Whether results have another dtype if it is given.
-  static constexpr bool has_default_dtype = Bound::passes_dtype && P::has_elements;
+  static constexpr bool has_default_dtype =
+      Bound::passes_dtype && P::has_elements && P::narrow_at < 0;
   static constexpr bool may_be_given = P::line.has_bool_results || !std::is_same_v<T, bool>;
-  using default_dtype = std::conditional_t<has_default_dtype, void, T>;
+  using default_dtype =
+      std::conditional_t<P::narrow_at >= 0, i64, std::conditional_t<has_default_dtype, void, T>>;
 
   static void create(const frame& f) {
     with_arguments(f, [&](auto& all) {
@@ -328,6 +338,11 @@ struct instance_functions {
         take<D>(f.any, created<T>(f, all));
       } else if constexpr (P::new_results == 0) {
         static_cast<void>(created_in_arguments(f, all));
+      } else if constexpr (P::narrow_at >= 0) {
+        if (f.arguments[P::narrow_at].boolean())
+          take<D>(f.results, created<i32>(f, all));
+        else
+          take<D>(f.results, created<i64>(f, all));
       } else if constexpr (has_default_dtype) {
         using R = decltype(created<void>(f, all));
         if constexpr (!may_be_given)
@@ -372,6 +387,8 @@ struct instance_functions {
         (std::index_sequence_for<E...>{});
       };
       using by_default = typename result_types<R>::list;
+      if constexpr (P::narrow_at >= 0)
+        if (f.arguments[P::narrow_at].boolean()) return into(type_list<i32>{});
       if constexpr (has_default_dtype && may_be_given && !std::is_same_v<by_default, type_list<T>>)
         if (f.with_dtype) return into(type_list<T>{});
       into(by_default{});
@@ -438,6 +455,8 @@ constexpr operator_facts<D> facts_of(type_list<Ts...>) {
   r.same_outputs = P::line.same_outputs;
   r.passes_dtype = Bound::passes_dtype;
   r.float_if_none = P::text.find(P::line.float_if_none);
+  r.narrow_parameter = P::narrow_at;
+  r.encoded_result = P::line.encoded_result;
   for (int i = 0; i < P::count; ++i)
     if (P::text.parameters[static_cast<std::size_t>(i)].kind == parameter_kind::dtype)
       r.dtype_parameter = i;
@@ -550,12 +569,13 @@ inline constexpr auto operator_table = entries_of<Family, D, Dtypes>();
   ::flaggems::bindings::bind_result<types>(        \
       FLAGGEMS_LINE(__VA_ARGS__), FLAGGEMS_BOUND_RESULT(function), FLAGGEMS_BOUND(function))
 
-/// A line of views, of any dtype: what it gives of an any_view x and the arguments a, and its
-/// schema: FLAGGEMS_BIND_VIEW(x.permute(a...), "permute(Tensor(a) self, int[] dims) -> Tensor(a)").
-#define FLAGGEMS_BIND_VIEW(gives, ...) \
-  ::flaggems::bindings::bind_view(     \
-      FLAGGEMS_LINE(__VA_ARGS__),      \
-      [](const auto&, const auto& x, [[maybe_unused]] const auto&... a) { return gives; })
+/// A line of views, of any dtype: what it gives of an any_view x and the arguments a (an any_view;
+/// an any_tensor where it may have to copy, in the order of `stream`), and its schema:
+/// FLAGGEMS_BIND_VIEW(x.permute(a...), "permute(Tensor(a) self, int[] dims) -> Tensor(a)").
+#define FLAGGEMS_BIND_VIEW(gives, ...)                                                   \
+  ::flaggems::bindings::bind_view(FLAGGEMS_LINE(__VA_ARGS__),                            \
+                                  []([[maybe_unused]] const auto& stream, const auto& x, \
+                                     [[maybe_unused]] const auto&... a) { return gives; })
 
 /// Compiles the operators of a family for a device and these element types. In namespace scope of
 /// one source file of a program.

@@ -34,6 +34,10 @@ class any_tensor {
   any_tensor(tensor<T, Device>&& x)
       : view_(x.view()), memory_(std::move(x).release()), has_value_(true) {}
 
+  /// A view of memory that it takes.
+  any_tensor(const any_view<Device>& x, pool_block<Device>&& memory)
+      : view_(x), memory_(std::move(memory)), has_value_(true) {}
+
   /// In memory that somebody else owns.
   explicit any_tensor(const any_view<Device>& x) : view_(x), has_value_(true), is_view_(true) {}
 
@@ -63,11 +67,12 @@ class any_tensor {
   bool has_value_ = false, is_view_ = false;
 };
 
-/// What a boxed call gives, whatever the operator: its tensors (those of a list one by one), or its
-/// bool.
+/// What a boxed call gives, whatever the operator: its tensors (those of a list one by one), its
+/// integers, or its bool.
 template <class Device = host>
 struct any_results {
   std::vector<any_tensor<Device>> tensors;
+  std::vector<i64> integers;
   bool truth = false;
 };
 

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace flaggems {
@@ -349,7 +348,14 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
           raise(errc::dtype_mismatch, s.key(), "f8e4m3", to_string(v.view().dtype()));
         encoded = true;
         break;
+      case role::bytes:
+        if (v.view().dtype() != dtype::u8) [[unlikely]]
+          raise(errc::dtype_mismatch, s.key(),
+                detail::text("u8 for argument ") + s.parameters[static_cast<std::size_t>(i)].name,
+                to_string(v.view().dtype()));
+        break;
       case role::choice:
+      case role::any:
       case role::output: break;
     }
   }
@@ -363,7 +369,7 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
   else if (with_dtype && (arguments[facts_->dtype_parameter].dtype() != own || !one_dtype))
     raise(errc::dtype_mismatch, s.key(), "the dtype of the operands", "another one");
   else if (!found)
-    type = encoded ? dtype::f8e4m3 : dtype_of_numbers(s, arguments);
+    type = encoded ? facts_->encoded_result : dtype_of_numbers(s, arguments);
   else if (!one_dtype && facts_->rule == dtype_rule::same && !facts_->gives_views)
     raise(errc::dtype_mismatch, s.key(), "tensors of one dtype", "several");
   else if (!facts_->gives_views && (!one_dtype || number > kind_number(own)))
@@ -380,9 +386,13 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
     raise(errc::dtype_mismatch, s.key(), "a dtype of integers or floats", to_string(type));
 
   const bool differ = found && facts_->converts && (!one_dtype || own != type);
+  const bool narrow =
+      facts_->narrow_parameter >= 0 && arguments[facts_->narrow_parameter].boolean();
   bool same_outputs = true;
   for (int k = 0; k < outputs(); ++k) {
-    const dtype result = with_dtype || form_ == form::in_place ? type : one.results[k];
+    const dtype result = with_dtype || form_ == form::in_place ? type
+                         : narrow                              ? dtype::i32
+                                                               : one.results[k];
     same_outputs = same_outputs && arguments[first_output() + k].view().dtype() == result;
   }
   direct = direct && (kept & ~(1u << static_cast<unsigned>(kept_dtype(type)))) == 0;

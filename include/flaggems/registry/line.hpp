@@ -9,7 +9,6 @@
 #include <flaggems/tensor/dtype.hpp>
 
 #include <array>
-#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <vector>
@@ -24,127 +23,104 @@ struct line_facts {
   std::string_view out_overload{}, in_place_overload{}, other_names[4] = {};
   std::string_view braced_from{}, sized_by{}, float_if_none{};
   std::string_view kept_one{}, kept_other{}, kept_third{}, kept_fourth{};
-  std::string_view encoded_one{}, encoded_other{}, updated_one{}, updated_other{};
-  std::string_view output_name = "out", second_output{};
+  std::string_view encoded_one{}, encoded_other{}, updated_one{}, updated_other{}, of_bytes{},
+      length_one{}, read_one{};
+  dtype encoded_result = dtype::f8e4m3;
+  std::string_view output_name = "out", second_output{}, with_dtypes{};
   int outputs_at = -1;
   bool has_out = true, same_outputs = false, has_values_as_target = false, has_bool_results = true;
   memory_format format_of_none = memory_format::contiguous_format;
 
   constexpr line_facts(const char* schema) : text(schema) {}
+  /// These with another value of one.
+  template <class V>
+  constexpr line_facts with(V line_facts::*one, std::type_identity_t<V> value) const {
+    line_facts r = *this;
+    r.*one = value;
+    return r;
+  }
 
   /// Operands of several dtypes are promoted.
-  constexpr line_facts promotes() const {
-    line_facts r = *this;
-    r.rule = dtype_rule::promoted;
-    return r;
-  }
+  constexpr line_facts promotes() const { return with(&line_facts::rule, dtype_rule::promoted); }
   /// And integers and bool become f32.
-  constexpr line_facts to_float() const {
-    line_facts r = *this;
-    r.rule = dtype_rule::to_float;
-    return r;
-  }
+  constexpr line_facts to_float() const { return with(&line_facts::rule, dtype_rule::to_float); }
   /// Operands are promoted; and integers become f32 where this parameter is None.
   constexpr line_facts to_float_without(std::string_view name) const {
-    line_facts r = promotes();
-    r.float_if_none = name;
-    return r;
+    return promotes().with(&line_facts::float_if_none, name);
   }
   /// To be raised when the schema or its meaning changes.
-  constexpr line_facts version(int n) const {
-    line_facts r = *this;
-    r.number = n;
-    return r;
-  }
+  constexpr line_facts version(int n) const { return with(&line_facts::number, n); }
   /// The overload of the out= form, if it is not the functional one with "_out" behind it.
   constexpr line_facts out(std::string_view name) const {
-    line_facts r = *this;
-    r.out_overload = name;
-    return r;
+    return with(&line_facts::out_overload, name);
   }
   /// What the out= form calls its output, or its two outputs.
   constexpr line_facts writes(std::string_view name, std::string_view second = {}) const {
-    line_facts r = *this;
-    r.output_name = name;
-    r.second_output = second;
-    return r;
+    return with(&line_facts::output_name, name).with(&line_facts::second_output, second);
   }
   /// The overload of the in-place form, if it is not the functional one's.
   constexpr line_facts in_place(std::string_view name) const {
-    line_facts r = *this;
-    r.in_place_overload = name;
-    return r;
+    return with(&line_facts::in_place_overload, name);
   }
-  constexpr line_facts without_out() const {
-    line_facts r = *this;
-    r.has_out = false;
-    return r;
-  }
+  constexpr line_facts without_out() const { return with(&line_facts::has_out, false); }
   /// An output has the result's dtype: ATen refuses others, too.
-  constexpr line_facts exact_out() const {
-    line_facts r = *this;
-    r.same_outputs = true;
-    return r;
-  }
+  constexpr line_facts exact_out() const { return with(&line_facts::same_outputs, true); }
   /// The results' dtype, where it is given, is not bool: ATen refuses it, too.
   constexpr line_facts without_bool_results() const {
-    line_facts r = *this;
-    r.has_bool_results = false;
-    return r;
+    return with(&line_facts::has_bool_results, false);
   }
   /// `target` has the operands' dtype, and no indices.
   constexpr line_facts values_as_target() const {
-    line_facts r = *this;
-    r.has_values_as_target = true;
-    return r;
+    return with(&line_facts::has_values_as_target, true);
   }
   /// The typed operator takes its outputs after this many arguments; else after the last tensor.
-  constexpr line_facts outputs_after(int n) const {
-    line_facts r = *this;
-    r.outputs_at = n;
-    return r;
-  }
+  constexpr line_facts outputs_after(int n) const { return with(&line_facts::outputs_at, n); }
   /// The parameters from this one on are members of an options struct, in order.
   constexpr line_facts options_from(std::string_view name) const {
-    line_facts r = *this;
-    r.braced_from = name;
-    return r;
+    return with(&line_facts::braced_from, name);
   }
   /// Of this tensor only sizes and strides are read, so that its dtype does not matter.
   constexpr line_facts sized_as(std::string_view name) const {
-    line_facts r = *this;
-    r.sized_by = name;
-    return r;
+    return with(&line_facts::sized_by, name);
   }
   /// Tensors of the dtype in which norms keep statistics.
   constexpr line_facts keeps(std::string_view one, std::string_view other = {},
                              std::string_view third = {}, std::string_view fourth = {}) const {
-    line_facts r = *this;
-    r.kept_one = one;
-    r.kept_other = other;
-    r.kept_third = third;
-    r.kept_fourth = fourth;
-    return r;
+    return with(&line_facts::kept_one, one)
+        .with(&line_facts::kept_other, other)
+        .with(&line_facts::kept_third, third)
+        .with(&line_facts::kept_fourth, fourth);
   }
-  /// Tensors of f8e4m3.
-  constexpr line_facts encodes(std::string_view one, std::string_view other) const {
-    line_facts r = *this;
-    r.encoded_one = one;
-    r.encoded_other = other;
-    return r;
+  /// Tensors of f8e4m3, and the result's dtype if none is given.
+  constexpr line_facts encodes(std::string_view one, std::string_view other = {},
+                               dtype result = dtype::f8e4m3) const {
+    return with(&line_facts::encoded_one, one)
+        .with(&line_facts::encoded_other, other)
+        .with(&line_facts::encoded_result, result);
+  }
+  /// Tensors of any dtype, by names with spaces between; the operator takes each as an any_view.
+  constexpr line_facts takes_any(std::string_view names) const {
+    return with(&line_facts::with_dtypes, names);
+  }
+  /// A tensor of i32, whose name says i64 elsewhere.
+  constexpr line_facts counts(std::string_view one) const {
+    return with(&line_facts::length_one, one);
+  }
+  /// What is a hint elsewhere.
+  constexpr line_facts reads(std::string_view one) const {
+    return with(&line_facts::read_one, one);
+  }
+  /// A tensor of u8: bytes of a layout of their own.
+  constexpr line_facts bytes_in(std::string_view name) const {
+    return with(&line_facts::of_bytes, name);
   }
   /// Tensors that are written, although the schema does not say so.
   constexpr line_facts updates(std::string_view one, std::string_view other) const {
-    line_facts r = *this;
-    r.updated_one = one;
-    r.updated_other = other;
-    return r;
+    return with(&line_facts::updated_one, one).with(&line_facts::updated_other, other);
   }
   /// What MemoryFormat? None means.
   constexpr line_facts none_is(memory_format format) const {
-    line_facts r = *this;
-    r.format_of_none = format;
-    return r;
+    return with(&line_facts::format_of_none, format);
   }
   /// Another name of the same operator.
   constexpr line_facts also(std::string_view name) const {
@@ -284,42 +260,66 @@ struct schema_of {
 
 // ---- what a parameter is to the typed operator
 
-/// Hints, which change no result of ours (sorts are stable, copies new), and what types say
-/// already.
-constexpr bool is_hint(std::string_view name) {
-  for (const std::string_view hint :
-       {"cudnn_enable", "cudnn_enabled", "non_blocking", "copy", "pin_memory", "layout", "device",
-        "stable", "deterministic", "scheduler_metadata", "num_splits", "cp_rank",
-        "return_softmax_lse", "rng_state", "unused"})
-    if (name == hint) return true;
+/// Whether a list of names with spaces between has this one.
+constexpr bool has_name(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const auto end = list.find(' ');
+    if (list.substr(0, end) == name) return true;
+    list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
+  }
   return false;
 }
-/// What the typed operators do not have, or say by a type: only False is taken.
+
+/// Hints, which change no result of ours (sorts are stable, copies new), and what types say
+/// already.
+inline constexpr std::string_view hints =
+    "cudnn_enable cudnn_enabled non_blocking copy pin_memory layout device stable deterministic "
+    "scheduler_metadata num_splits cp_rank return_softmax_lse rng_state unused benchmark "
+    "allow_tf32 n_splits num_splits_key tile_scheduler_metadata schedule_metadata philox_seed "
+    "philox_offset";
+constexpr bool is_hint(std::string_view name) { return has_name(hints, name); }
+/// What the typed operators do not have: only False is taken.
 constexpr bool must_be_false(std::string_view name) {
-  return name == "half_to_float" || name == "out_int32";
+  return has_name("half_to_float return_debug_mask shared_storage_dqdkdv return_p_sum", name);
 }
+/// Where True makes indices of i64 ones of i32: a template argument of the typed operators.
+inline constexpr std::string_view narrow_results = "out_int32";
+
+/// Tensors that are not read; those of i64; those of i32; and those of bool.
+inline constexpr std::string_view unread_tensors =
+    "rng_state unused philox_seed philox_offset tile_scheduler_metadata schedule_metadata "
+    "num_splits";
+inline constexpr std::string_view index_tensors =
+    "index indices position_ids target repeats slot_mapping topk_indices token_expert_indices "
+    "input_ids tid2eid sorter lengths seq_lens row_starts row_ends offsets topk_idx_out "
+    "crow_indices col_indices observer_on fake_quant_on batch_sizes offset2bag bag_size "
+    "maximum_indices targets input_lengths target_lengths cu_seqlens ssm_state_indices "
+    "num_accepted_tokens positions axis_map starts ends";
+inline constexpr std::string_view length_tensors =
+    "cu_seqlens_q cu_seqlens_k cum_seq_q cum_seq_k seqused_k block_table scheduler_metadata "
+    "cp_tot_seqused_k growth_tracker zero_point offs x_sf cu_seqlen query_start_loc gather_lens "
+    "token_to_req_indices cache_seqlens indices_in_kvcache extra_indices_in_kvcache topk_length "
+    "extra_topk_length topk_idxs q_scale cu_seqlen_ks cu_seqlen_ke context_lens block_tables "
+    "cu_seqlens_k_new seqused_q leftpad_k pivots LU_pivots";
+inline constexpr std::string_view mask_tensors =
+    "condition mask dropout_mask prompt_mask output_mask is_valid_token";
 
 constexpr role role_of(const line_facts& line, std::string_view choice, const parameter& p) {
   if (p.kind != parameter_kind::tensor && p.kind != parameter_kind::tensors) return role::no_tensor;
-  if (p.name == "rng_state" || p.name == "unused") return role::no_tensor;  // not read
+  if (has_name(unread_tensors, p.name)) return role::no_tensor;
+  if (p.name == line.length_one) return role::length;
   if (p.name == choice) return role::choice;
+  if (has_name(line.with_dtypes, p.name)) return role::any;
   if (p.name == line.sized_by) return role::sizes;
   if (p.name == line.kept_one || p.name == line.kept_other || p.name == line.kept_third ||
       p.name == line.kept_fourth)
     return role::kept;
   if (p.name == line.encoded_one || p.name == line.encoded_other) return role::encoded;
-  for (const std::string_view index :
-       {"index", "indices", "position_ids", "target", "repeats", "slot_mapping", "topk_indices",
-        "token_expert_indices", "input_ids", "tid2eid", "sorter", "lengths", "seq_lens",
-        "row_starts", "row_ends", "offsets"})
-    if (p.name == index && !(index == "target" && line.has_values_as_target)) return role::index;
-  for (const std::string_view length :
-       {"cu_seqlens_q", "cu_seqlens_k", "cum_seq_q", "cum_seq_k", "seqused_k", "block_table",
-        "scheduler_metadata", "cp_tot_seqused_k", "growth_tracker", "zero_point"})
-    if (p.name == length) return role::length;
-  for (const std::string_view mask :
-       {"condition", "mask", "dropout_mask", "prompt_mask", "output_mask"})
-    if (p.name == mask) return role::condition;
+  if (p.name == line.of_bytes) return role::bytes;
+  if (has_name(index_tensors, p.name) && !(p.name == "target" && line.has_values_as_target))
+    return role::index;
+  if (has_name(length_tensors, p.name)) return role::length;
+  if (has_name(mask_tensors, p.name)) return role::condition;
   return role::element;
 }
 
@@ -398,6 +398,10 @@ struct role_element<role::kept, T> {
 template <class T>
 struct role_element<role::encoded, T> {
   using type = f8e4m3;
+};
+template <class T>
+struct role_element<role::bytes, T> {
+  using type = u8;
 };
 template <role Role, class T>
 using element_of_role = typename role_element<Role, T>::type;

@@ -34,7 +34,9 @@ enum class role : u8 {
   condition,  ///< bool
   kept,       ///< what norms keep: f64 of f64, else f32
   encoded,    ///< f8e4m3, which is not converted: the result's dtype unless one is given
+  bytes,      ///< u8, which is not converted
   choice,     ///< one of several: a choice of the line decides
+  any,        ///< any, which the operator asks for
   sizes,      ///< any: only sizes and strides are read
   output,     ///< a result's dtype
   no_tensor
@@ -72,7 +74,7 @@ struct call_frame {
   const boxed<Device>* arguments;
   any_tensor<Device>* results;
   bool with_dtype = false;             // the result's dtype was given
-  any_results<Device>* any = nullptr;  // for a list or a bool
+  any_results<Device>* any = nullptr;  // for integers, a list or a bool
 };
 
 /// An operator compiled for a dtype; null for forms that it does not have.
@@ -88,10 +90,12 @@ struct instance {
 template <class Device>
 struct operator_facts {
   dtype_rule rule = dtype_rule::same;
-  int dtype_parameter = -1;  // the place of ScalarType
-  int float_if_none = -1;    // of what makes the results f32 if it is None
+  int dtype_parameter = -1;              // the place of ScalarType
+  int float_if_none = -1;                // of what makes the results f32 if it is None
+  int narrow_parameter = -1;             // of the bool that makes the results i32
+  dtype encoded_result = dtype::f8e4m3;  // of operands that are encoded, if none is given
   int new_results = 0;
-  parameter_kind gives = parameter_kind::tensor;  // tensors, or a list, or a bool
+  parameter_kind gives = parameter_kind::tensor;  // what is not tensors alone, if there is such
   bool gives_views = false;   // it looks at no element, so that it takes any dtypes
   bool passes_dtype = false;  // ScalarType is the results' dtype; else that of the operands
   bool converts = true;       // operands of another dtype than the operator's
@@ -133,7 +137,7 @@ class registered_operator {
   /// Calls the operator. Arguments are in the order of the schema, outputs among them; those at the
   /// end, and ones that are `{}`, have their defaults. New tensors come into `results`, as many as
   /// the schema has that are not `(a!)`. Operands are converted where the operator promotes. Raises
-  /// invalid_argument for an argument of the wrong kind or an operator that gives a list or a bool,
+  /// invalid_argument for a wrong kind of argument or an operator that gives more than new tensors,
   /// dtype_mismatch for dtypes that it was not compiled for, and what the operator raises.
   void call(const stream_ref<Device>& stream, std::span<const boxed<Device>> arguments,
             std::span<any_tensor<Device>> results) const;

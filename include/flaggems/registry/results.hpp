@@ -9,20 +9,33 @@
 
 #include <optional>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace flaggems::bindings {
 
+/// New memory under strides that an owning tensor has not: with gaps, or elements in one place.
+template <class T, class D>
+struct strided_memory {
+  tensor<T, D> memory;
+  tensor_view<T, D> view;  // of it
+};
+template <class D, class T>
+void take(any_tensor<D>* to, strided_memory<T, D>&& x) {
+  *to = any_tensor<D>(x.view, std::move(x.memory).release());
+}
 /// Takes a new result.
 template <class D, class T>
 void take(any_tensor<D>* to, tensor<T, D>&& x) {
   *to = any_tensor<D>(std::move(x));
 }
-/// Takes a view of an argument.
+/// Takes a view of an argument, or what is a view or new.
 template <class D>
 void take(any_tensor<D>* to, any_view<D>&& x) {
   *to = any_tensor<D>(x);
+}
+template <class D>
+void take(any_tensor<D>* to, any_tensor<D>&& x) {
+  *to = std::move(x);
 }
 /// Takes a list of tensors or views, or a bool.
 template <class D, class List>
@@ -63,6 +76,19 @@ requires requires(R& r) { r.tie(); }
 void take(any_tensor<D>* to, R&& r) {
   std::apply([&](auto&... x) { (take_one(*to++, x), ...); }, r.tie());
 }
+/// Takes those among which integers are.
+template <class D, class X>
+void append_one(any_results<D>& to, X& x) {
+  if constexpr (std::is_same_v<X, i64>)
+    to.integers.push_back(x);
+  else
+    take_one(to.tensors.emplace_back(), x);
+}
+template <class D, class R>
+requires requires(R& r) { r.tie(); }
+void take(any_results<D>* to, R&& r) {
+  std::apply([&](auto&... x) { (append_one(*to, x), ...); }, r.tie());
+}
 
 template <class R>
 struct result_types {
@@ -70,6 +96,10 @@ struct result_types {
 };
 template <class T, class D>
 struct result_types<tensor<T, D>> {
+  using list = type_list<T>;
+};
+template <class T, class D>
+struct result_types<strided_memory<T, D>> {
   using list = type_list<T>;
 };
 template <class R>
@@ -84,6 +114,10 @@ struct tensor_element {
 template <class T>
 struct tensor_element<std::optional<T>> {
   using type = typename T::value_type;
+};
+template <>
+struct tensor_element<i64> {
+  using type = i64;
 };
 template <class R>
 requires requires(R& r) { r.tie(); }

@@ -73,8 +73,8 @@ struct parameter {
   default_value value;
 };
 
-/// A result of a schema: a tensor, a list of tensors, or a bool. One that is written is an
-/// argument.
+/// A result of a schema: a tensor, an integer, a list of tensors, or a bool. One that is written is
+/// an argument.
 struct schema_result {
   std::string_view name, type;
   parameter_kind kind = parameter_kind::tensor;
@@ -114,7 +114,7 @@ struct schema {
       if (parameters[i].name == parameter_name) return static_cast<int>(i);
     return -1;
   }
-  /// Whether the results are new tensors and arguments, and no views, list or bool.
+  /// Whether the results are new tensors and arguments, and no views, integers, list or bool.
   [[nodiscard]] constexpr bool gives_tensors() const {
     for (const schema_result& r : results)
       if (r.is_view || r.kind != parameter_kind::tensor) return false;
@@ -130,7 +130,7 @@ struct schema {
 
 namespace detail {
 
-inline constexpr int max_parameters = 32, max_results = 6;
+inline constexpr int max_parameters = 32, max_results = 9;
 
 [[noreturn]] FLAGGEMS_COLD inline void raise_schema(const char* expected, std::string_view got) {
   raise(errc::invalid_argument, "schema", expected, got);
@@ -431,7 +431,7 @@ constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) 
   }
   while (!results.empty()) {
     const std::string_view item = next_item(results);
-    if (r.result_count == max_results) raise_schema("at most 6 results", text);
+    if (r.result_count == max_results) raise_schema("at most 9 results", text);
     const auto space = place_of(item, " ");
     using enum parameter_kind;
     schema_result& one = r.results[r.result_count++];
@@ -439,9 +439,12 @@ constexpr parameter parameter_of_text(std::string_view item, bool keyword_only) 
     if (space != std::string_view::npos)
       one.name = identifier(item.substr(space + 1), "the name of a result");
     const parsed_type type = type_of_text(one.type);
-    if ((type.kind != tensor && type.kind != tensors && type.kind != boolean) || type.optional)
-      raise_schema("results of type Tensor, Tensor[] or bool", item);
-    if (r.result_count > 1 && (type.kind != tensor || r.results[0].kind != tensor))
+    const bool is_alone = type.kind == tensors || type.kind == boolean;
+    const bool is_beside = type.kind == integer && r.result_count > 1;
+    if ((type.kind != tensor && !is_beside && !is_alone) || type.optional)
+      raise_schema("results of type Tensor, Tensor[] or bool, or integers behind tensors", item);
+    const parameter_kind first = r.result_count > 1 ? r.results[0].kind : tensor;
+    if (r.result_count > 1 && (is_alone || first == tensors || first == boolean))
       raise_schema("a list or a bool as the only result", text);
     one.kind = type.kind;
     one.written = type.written;

@@ -13,6 +13,29 @@
 
 namespace flaggems::detail {
 
+/// Moves `at` behind the UTF-8 character there, in its shortest form and no surrogate; or, and
+/// gives false, to the byte that belongs to none.
+[[nodiscard]] FLAGGEMS_ONCE bool skip_utf8(std::string_view s, std::size_t& at) noexcept {
+  const unsigned char first = static_cast<unsigned char>(s[at]);
+  const int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+  if (more < 0 || first > 0xf4) return false;
+  ++at;
+  for (int i = 0; i < more; ++i) {
+    if (at == s.size()) return false;
+    const unsigned char c = static_cast<unsigned char>(s[at]);
+    const unsigned char least = i != 0 ? 0x80 : first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    const unsigned char most = i != 0 ? 0xbf : first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    if (c < least || c > most) return false;
+    ++at;
+  }
+  return true;
+}
+[[nodiscard]] inline bool is_utf8(std::string_view s) noexcept {
+  for (std::size_t at = 0; at != s.size();)
+    if (!skip_utf8(s, at)) return false;
+  return true;
+}
+
 /// Reads values in document order. Anything unexpected raises bad_file with the source and
 /// position. The source must outlive the reader.
 class json_reader {
@@ -79,7 +102,7 @@ class json_reader {
       const unsigned char c = static_cast<unsigned char>(text_[at_]);
       if (c < 0x20) fail("no control character in a string");
       if (c != '"' && c != '\\') {
-        skip_utf8(c);
+        if (!skip_utf8(text_, at_)) fail("UTF-8");
         continue;
       }
       string_.append(text_.data() + first, at_ - first);
@@ -158,23 +181,6 @@ class json_reader {
     }
     string_.append(bytes, count);
   }
-  /// One UTF-8 character: in its shortest form and no surrogate.
-  void skip_utf8(unsigned char first) {
-    int more = first < 0x80 ? 0 : first < 0xc2 ? -1 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-    if (more < 0 || first > 0xf4) fail("UTF-8");
-    ++at_;
-    for (int i = 0; i < more; ++i) {
-      if (at_ == text_.size()) fail("UTF-8");
-      const unsigned char c = static_cast<unsigned char>(text_[at_]);
-      const unsigned char least = i != 0          ? 0x80
-                                  : first == 0xe0 ? 0xa0
-                                  : first == 0xf0 ? 0x90
-                                                  : 0x80;
-      const unsigned char most = i != 0 ? 0xbf : first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-      if (c < least || c > most) fail("UTF-8");
-      ++at_;
-    }
-  }
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -183,7 +189,7 @@ class json_reader {
   const file_source& source_;
 };
 
-/// `text` as a JSON string, with its quotes.
+/// `plain`, which is UTF-8, as a JSON string, with its quotes.
 [[nodiscard]] inline std::string json_quoted(std::string_view plain) {
   std::string r = "\"";
   for (const char c : plain) {

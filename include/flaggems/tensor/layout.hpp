@@ -22,8 +22,8 @@ struct layout {
   return v.sizes.numel() == 0 ? 0 : index * v.strides[dim];
 }
 
-/// Raises invalid_argument for impossible sizes, and shape_mismatch unless there are as many
-/// strides, with which the elements span less than 2^63 bytes.
+/// Raises invalid_argument for impossible sizes, and shape_mismatch unless they have less than 2^63
+/// bytes of elements, and as many strides, with which the elements span less than 2^63 bytes.
 constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes, const char* op) {
   const i64 n = checked_numel(sizes, op);
   if (strides.size() != sizes.size()) [[unlikely]]
@@ -37,8 +37,10 @@ constexpr void check_layout(int_list sizes, int_list strides, i64 element_bytes,
            (reach < 0 ? add(lo, reach, lo) : add(hi, reach, hi));
   }
   i64 span = 0, bytes = 0;
+  if (!multiply(n, element_bytes, bytes)) [[unlikely]]
+    raise(errc::shape_mismatch, op, "fewer than 2^63 bytes of elements", to_string(sizes));
   fits = fits && !__builtin_sub_overflow(hi, lo, &span) && add(span, 1, span) &&
-         multiply(span, element_bytes, bytes) && multiply(n, element_bytes, bytes);
+         multiply(span, element_bytes, bytes);
   if (!fits) [[unlikely]]
     raise_shapes(op, "sizes and strides that reach less than 2^63 bytes", sizes, strides);
 }

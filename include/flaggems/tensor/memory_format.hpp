@@ -132,11 +132,13 @@ template <class Stride>
 }
 
 /// The strides of a new tensor in a format; `strides` are the input's, for preserve_format. Raises
-/// invalid_argument if the rank does not have the format, or there is no such format.
+/// invalid_argument for impossible sizes, and if the rank does not have the format, or there is no
+/// such format.
 [[nodiscard]] constexpr shape strides_in(memory_format format, int_list sizes, int_list strides,
                                          const char* op) {
   if (format == memory_format::preserve_format)
     return is_dense(sizes, strides) ? shape(strides) : dense_strides(sizes, strides);
+  static_cast<void>(checked_numel(sizes, op));
   const int rank = channels_rank(format);
   if (rank == 0) {
     if (format != memory_format::contiguous_format) [[unlikely]]

@@ -275,8 +275,8 @@ class safetensors {
 /// Writes tensors, in row-major order, to the .safetensors file `path`, widest elements first so
 /// that all are aligned. The file is replaced atomically: mappings of the old one stay valid
 /// (`tensors` may be views of it), and it is unchanged if this raises. Raises invalid_argument for
-/// a name that is repeated or "__metadata__", not_supported for c128, bad_file if the file cannot
-/// be written.
+/// a name that is repeated or "__metadata__" and for names and texts that are not UTF-8,
+/// not_supported for c128, bad_file if the file cannot be written.
 FLAGGEMS_ONCE void save_safetensors(const std::string& path, std::span<const named_view> tensors,
                                     std::span<const named_text> metadata = {}) {
   const char* op = "save_safetensors";
@@ -286,6 +286,12 @@ FLAGGEMS_ONCE void save_safetensors(const std::string& path, std::span<const nam
   for (const std::string* name : repeated)
     if (name != nullptr) [[unlikely]]
       raise(errc::invalid_argument, op, "each name once", detail::text("'") + *name + "' twice");
+  const auto check_text = [op](const std::string& text, const char* what) {
+    if (!detail::is_utf8(text)) [[unlikely]]
+      raise(errc::invalid_argument, op, detail::text(what) + " in UTF-8", "other bytes");
+  };
+  for (const named_view& t : tensors) check_text(t.name, "names");
+  for (const named_text& m : metadata) check_text(m.name, "names"), check_text(m.text, "texts");
   const auto order = detail::ordered<named_view>(tensors, [](const void* a, const void* b) {
     const i64 wide_a = size_of((*static_cast<const named_view* const*>(a))->view.dtype());
     const i64 wide_b = size_of((*static_cast<const named_view* const*>(b))->view.dtype());

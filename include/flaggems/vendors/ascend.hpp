@@ -1,97 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Huawei's Ascend NPUs through ACL (libascendcl.so), opened at first use: memory, streams, events
-// and modules. Kernels have no form for their cores yet, so that a launch does not compile. Checked
-// against ACL's headers; no NPU has run it.
+// Huawei's Ascend NPUs through ACL (libascendcl.so), opened at first use: memory, streams, events,
+// modules, and launches of a module's kernels. Ours have no form for their cores yet, so that a
+// launch of an operator does not compile. Checked against ACL's headers; no NPU has run it.
+// UNCONFIRMED: the order of a kernel's arguments, which users of the runtime below ACL show; that
+// ACL's launch takes them so, and copies them before it returns; that it knows a chip's cores.
 #pragma once
 
 #include <flaggems/device/check_device.hpp>
+#include <flaggems/device/memory_pool.hpp>
+#include <flaggems/vendors/ascend/driver.hpp>
+#include <flaggems/vendors/ascend/kernel.hpp>
 #include <flaggems/vendors/driver/vector_core.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace flaggems {
-
-namespace detail {
-
-/// ACL's functions, and why there are no devices.
-struct acl {
-  template <class Type>
-  using function = driver_function<Type>;
-  function<int(const char* configuration)> init{"aclInit"};
-  function<const char*()> message{"aclGetRecentErrMsg"};
-  function<const char*()> chip{"aclrtGetSocName"};
-  function<int(std::uint32_t* count)> device_count{"aclrtGetDeviceCount"};
-  function<int(std::int32_t device)> set_device{"aclrtSetDevice"};
-  function<int(std::int32_t* device)> get_device{"aclrtGetDevice"};
-  function<int(int which, std::size_t* unused, std::size_t* total)> memory_info{"aclrtGetMemInfo"};
-  function<int(void** address, std::size_t bytes, int policy)> allocate{"aclrtMalloc"};
-  function<int(void* address)> deallocate{"aclrtFree"};
-  function<int(void** address, std::size_t bytes)> allocate_pinned{"aclrtMallocHost"};
-  function<int(void* address)> deallocate_pinned{"aclrtFreeHost"};
-  function<int(void* to, std::size_t room, const void* from, std::size_t bytes, int kind,
-               void* stream)>
-      copy{"aclrtMemcpyAsync"};
-  function<int(void* to, std::size_t room, std::int32_t byte, std::size_t bytes, void* stream)>
-      fill{"aclrtMemsetAsync"};
-  function<int(void** stream)> create_stream{"aclrtCreateStream"};
-  function<int(void* stream)> destroy_stream{"aclrtDestroyStream"};
-  function<int(void* stream)> synchronize{"aclrtSynchronizeStream"};
-  function<int(void* stream, int* status)> query{"aclrtStreamQuery"};
-  function<int(void* stream, void* event)> wait{"aclrtStreamWaitEvent"};
-  function<int(void** event, std::uint32_t flags)> create_event{"aclrtCreateEventExWithFlag"};
-  function<int(void* event)> destroy_event{"aclrtDestroyEvent"};
-  function<int(void* event, void* stream)> record{"aclrtRecordEvent"};
-  function<int(void* event)> synchronize_event{"aclrtSynchronizeEvent"};
-  function<int(void* event, int* status)> query_event{"aclrtQueryEventStatus"};
-  function<int(float* ms, void* from, void* to)> elapsed{"aclrtEventElapsedTime"};
-  function<int(const void* data, std::size_t bytes, const void* options, void** module)>
-      load_module{"aclrtBinaryLoadFromData"};
-  function<int(void* module)> unload_module{"aclrtBinaryUnLoad"};
-  function<int(void* module, const char* name, void** function)> find_function{
-      "aclrtBinaryGetFunction"};
-
-  static constexpr int repeated_init = 100002;  // as PyTorch may have done before
-  static constexpr int bad_allocation = 200000, memory_exhausted = 207001;
-  static constexpr int high_bandwidth_memory = 1, huge_pages_first = 0;
-  static constexpr std::uint32_t event_flags = 1 | 2 | 8;  // to wait for, to query, with a time
-  static constexpr int event_complete = 1;                 // a stream's status is 0 when complete
-  static constexpr const char* variable = "FLAGGEMS_ASCEND_LIBRARY";
-  static constexpr const char* libraries[] = {
-      "libascendcl.so", "/usr/local/Ascend/ascend-toolkit/latest/lib64/libascendcl.so"};
-
-  static const acl& get() noexcept {
-    static const acl opened;
-    return opened;
-  }
-  static constexpr bool no_memory(int result) noexcept {
-    return result == bad_allocation || result == memory_exhausted;
-  }
-  int devices = 0;
-  text reason;
-
- private:
-  acl() noexcept : library_(variable, libraries) {
-    const auto bind = [this](auto&... f) { return (f.bind(library_) && ...); };
-    if (!bind(init, message, chip, device_count, set_device, get_device, memory_info, allocate,
-              deallocate, allocate_pinned, deallocate_pinned, copy, fill, create_stream,
-              destroy_stream, synchronize, query, wait, create_event, destroy_event, record,
-              synchronize_event, query_event, elapsed, load_module, unload_module, find_function)) {
-      reason = library_.reason();
-      return;
-    }
-    std::uint32_t count = 0;
-    int result = init.call(nullptr);
-    if (result == 0 || result == repeated_init) result = device_count.call(&count);
-    devices = result == 0 ? kernels::min_of(static_cast<int>(count), max_devices) : 0;
-    if (devices == 0)
-      reason = text("the driver ") + library_.path() + " finds none, with result " + text(result);
-  }
-  dynamic_library library_;
-};
-
-}  // namespace detail
 
 /// Huawei's Ascend NPUs. Streams are aclrtStream, the default one is null.
 struct ascend : detail::vector_core_device<ascend, detail::acl> {
@@ -117,6 +44,7 @@ struct ascend : detail::vector_core_device<ascend, detail::acl> {
     device_properties p;
     const char* const chip = library().chip.call();
     p.name = p.arch = chip != nullptr ? chip : name;
+    p.compute_units = static_cast<int>(library().cores[index].all);
     p.total_memory = static_cast<i64>(total);
     p.free_memory = static_cast<i64>(unused);
     return p;
@@ -177,20 +105,51 @@ struct ascend : detail::vector_core_device<ascend, detail::acl> {
   }
 
   // ---- modules
-  using module_handle = void*;
-  using function_handle = void*;
-  static module_handle load_module(const void* image, i64 bytes) {
+  using module_handle = ascend_module;
+  using function_handle = ascend_kernel;
+  /// The kernels of a binary, which run on such cores. `image` must live as long as the module:
+  /// that ACL copies it nobody says.
+  static module_handle load_module(const void* image, i64 bytes,
+                                   ascend_cores cores = ascend_cores::mixed) {
     current_device();
-    module_handle module = nullptr;
-    call("load_module", library().load_module, image, static_cast<std::size_t>(bytes), nullptr,
-         &module);
+    const detail::acl_option kind{detail::acl::of_magic, {static_cast<u32>(cores)}};
+    const detail::acl_options options{&kind, 1};
+    module_handle module{nullptr, cores};
+    call("load_module", library().load_module, image, static_cast<std::size_t>(bytes), &options,
+         &module.native);
     return module;
   }
-  static void unload_module(module_handle module) noexcept { library().unload_module.call(module); }
+  static void unload_module(module_handle module) noexcept {
+    library().unload_module.call(module.native);
+  }
   static function_handle find_function(module_handle module, const char* named) {
-    function_handle function = nullptr;
-    call("find_function", library().find_function, module, named, &function);
-    return function;
+    function_handle kernel;
+    call("find_function", library().find_function, module.native, named, &kernel.native);
+    kernel.cores = module.cores;
+    kernel.syncs = library().syncs;
+    return kernel;
+  }
+
+  /// Queues a kernel of a module for a grid of `tiles`, for implementations of your own, in as many
+  /// blocks as there are tiles and at most one a core: a kernel must stride over the tiles, as
+  /// Triton's do only with --enable-auto-blockify-loop. Workspace and locks are from the pool, in
+  /// the order of the stream, which is waited for if `initial_lock` is not one byte repeated. Each
+  /// argument has 4 or 8 bytes. Raises invalid_argument, not_supported if the device counts no such
+  /// cores, out_of_memory.
+  template <class... Args>
+  static void invoke(stream_handle s, const ascend_kernel& kernel, i64 tiles, const Args&... args) {
+    const int device = current_device();
+    require(device, "invoke");
+    const i64 blocks = blocks_for(kernel, tiles, device);
+    const stream_ref<ascend> in(s, device);
+    const pool_block<ascend> workspace = pool_allocate(kernel.workspace * blocks, in);
+    const pool_block<ascend> locks = locks_of(kernel, in);
+    detail::ascend_arguments<Args...> packed(tiles, args...);
+    void* sync = nullptr;
+    if (kernel.syncs) call("invoke", library().sync_address, &sync);
+    packed.set_system(sync, locks.data(), workspace.data());
+    call("invoke", library().launch, kernel.native, blocks, s, nullptr, packed.data(kernel.syncs),
+         packed.bytes(kernel.syncs), nullptr, 0);
   }
 
   /// With ACL's words for the thread's last error: results have none of their own.
@@ -208,6 +167,36 @@ struct ascend : detail::vector_core_device<ascend, detail::acl> {
   struct images {
     static constexpr image_provider providers[] = {image_provider::bundle};
   };
+
+ private:
+  static constexpr i64 max_tiles = 0x7fffffff, most_needed = i64{1} << 40;
+
+  static i64 blocks_for(const ascend_kernel& kernel, i64 tiles, int device) {
+    const auto is_possible = [](i64 needed) { return needed >= 0 && needed <= most_needed; };
+    check(kernel.native != nullptr && is_possible(kernel.workspace) && is_possible(kernel.locks),
+          errc::invalid_argument, "invoke",
+          "a kernel of a module, with 0 to 2^40 bytes of workspace and locks");
+    check(tiles > 0 && tiles <= max_tiles, errc::invalid_argument, "invoke",
+          "from 1 to 2^31 - 1 tiles");
+    const auto& counted = library().cores[device];
+    const i64 cores = kernel.cores == ascend_cores::vector ? counted.vector
+                      : kernel.cores == ascend_cores::cube ? counted.cube
+                                                           : counted.all;
+    check(cores > 0, errc::not_supported, "invoke", "a device that has the kernel's cores");
+    return (std::min)(tiles, cores);
+  }
+  static pool_block<ascend> locks_of(const ascend_kernel& kernel, const stream_ref<ascend>& in) {
+    pool_block<ascend> locks = pool_allocate(kernel.locks * i64{sizeof(i64)}, in);
+    const int byte = static_cast<unsigned char>(kernel.initial_lock);
+    if (kernel.initial_lock == static_cast<i64>(u64{0x0101010101010101} * static_cast<u64>(byte))) {
+      fill(locks.data(), byte, locks.bytes(), in.handle());
+    } else if (kernel.locks > 0) {
+      const std::vector<i64> words(static_cast<std::size_t>(kernel.locks), kernel.initial_lock);
+      copy(locks.data(), words.data(), locks.bytes(), copy_kind::host_to_device, in.handle());
+      synchronize(in.handle());  // the source goes
+    }
+    return locks;
+  }
 };
 
 template <>

@@ -6,6 +6,7 @@
 // the names below.
 #pragma once
 
+#include <flaggems/vendors/cuda/nvrtc.hpp>
 #include <flaggems/vendors/cuda/tuning.hpp>
 #include <flaggems/vendors/driver/dialect.hpp>
 
@@ -22,7 +23,7 @@ struct cuda;
 
 namespace detail {
 
-struct cuda_api : dialect_api {
+struct cuda_api : dialect_api, nvrtc_compiler {
   using device_type = cuda;
   using stream = CUstream_st*;
   using event = CUevent_st*;
@@ -77,25 +78,11 @@ struct cuda_api : dialect_api {
   }
 
   static constexpr const char* compiler_name = "NVRTC";
-  static constexpr const char* compiler_variable = "FLAGGEMS_NVRTC_LIBRARY";
-  static constexpr const char* compiler_libraries[] = {
-      "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"};
   static constexpr const char* compiler_symbols[] = FLAGGEMS_COMPILER_NAMES("nvrtc", "CUBIN");
   static std::vector<std::string> compiler_options(std::string_view target) {
-    // Only the program's own sources: files on disk are not in the cache's key.
-    return {"--std=c++17", "-default-device", "--no-source-include",
-            "--gpu-architecture=" + std::string(target)};
+    return options_for(std::string(target));
   }
-  /// Options by compiler version that do not change machine code, so keys exclude them. --minimal
-  /// skips declarations of textures and the runtime, --no-cache the compiler's own cache, which
-  /// duplicates ours.
-  static std::vector<const char*> other_options(int major_number, int minor_number, bool kept) {
-    const int version = 100 * major_number + minor_number;
-    std::vector<const char*> known;
-    if (version >= 1204) known.push_back("--minimal");
-    if (version >= 1209 && kept) known.push_back("--no-cache");
-    return known;
-  }
+  using nvrtc_compiler::other_options;
 };
 
 }  // namespace detail

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenCL devices whose drivers take LLVM's code (cl_khr_spir), as PoCL does; the library is opened
-// at first use. clang compiles kernels when they are first launched, unless the program has them
-// already. Run on PoCL 3.1.
+// OpenCL devices whose drivers take LLVM's code (cl_khr_spir), as PoCL does, or PTX, as NVIDIA's
+// does; the library is opened at first use. clang or NVRTC compiles kernels when they are first
+// launched, unless the program has them already. Run on PoCL 3.1; NVIDIA's driver was simulated.
 #pragma once
 
 #include <flaggems/device/check_device.hpp>
@@ -11,7 +11,10 @@
 #include <flaggems/vendors/driver/compiler_program.hpp>
 #include <flaggems/vendors/driver/packed_launch.hpp>
 #include <flaggems/vendors/driver/policies.hpp>
+#include <flaggems/vendors/opencl/ptx.hpp>
 #include <flaggems/vendors/opencl/queue.hpp>
+
+#include <utility>
 
 namespace flaggems {
 
@@ -70,7 +73,8 @@ struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail:
     const detail::opencl_device& d = detail::opencl_device::of("properties", index);
     device_properties p;
     p.name = driver().words(d.id, detail::cl::device_name);
-    p.arch = detail::opencl_api::target;
+    p.arch = d.capability > 0 ? detail::opencl_ptx_api::target_of(d.capability)
+                              : detail::text(detail::opencl_api::target);
     p.compute_units = d.compute_units;
     p.warp_size = geometry::warp_size;
     p.max_threads_per_block = d.max_threads;
@@ -83,10 +87,14 @@ struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail:
   // ---- streams
   using stream_handle = opencl_queue*;
   static stream_handle create_stream(int /*priority*/) {
-    return new opencl_queue{device("stream").new_queue("stream")};
+    void* const native = device("stream").new_queue("stream");
+    auto* const made = new opencl_queue;
+    made->native = native;
+    return made;
   }
   static void destroy_stream(stream_handle s) noexcept {
     calls().clFlush.call(s->native);  // it may have work, which goes on
+    if (s->mark != nullptr) calls().clReleaseEvent.call(s->mark);
     calls().clReleaseCommandQueue.call(s->native);
     delete s;
   }
@@ -95,15 +103,22 @@ struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail:
     detail::opencl_call("synchronize", calls().clFinish, s->native);
     s->done.store(given);
   }
-  /// By its count where that suffices: a mark in an empty queue is not reached at once.
+  /// By its count where that suffices: a mark in an empty queue is not reached at once, so that who
+  /// asks again is told of the same one.
   static bool query(stream_handle s) {
     const u64 given = s->given.load();
     if (s->done.load() == given) return true;
-    void* const mark = detail::opencl_mark("query", *s);
-    const bool done = detail::opencl_is_complete("query", mark);
-    calls().clReleaseEvent.call(mark);
-    if (done) s->done.store(given);
-    return done;
+    const detail::pool_lock lock(s->mutex);
+    if (s->mark == nullptr || s->marked != given) {
+      void* const mark = detail::opencl_mark("query", *s);
+      if (s->mark != nullptr) calls().clReleaseEvent.call(s->mark);
+      s->mark = mark;
+      s->marked = given;
+    }
+    if (!detail::opencl_is_complete("query", s->mark)) return false;
+    calls().clReleaseEvent.call(std::exchange(s->mark, nullptr));
+    s->done.store(given);
+    return true;
   }
   static stream_handle default_stream() {
     return device_count() == 0 ? nullptr : &device("stream").queue;
@@ -183,8 +198,8 @@ struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail:
     int status = 0;
     void* const program = detail::opencl_make("load_module", calls().clCreateProgramWithBinary,
                                               d.context, 1U, &d.id, &size, &data, &status);
-    const int result =
-        calls().clBuildProgram.call(program, 1, &d.id, "-x spir -spir-std=1.2", nullptr, nullptr);
+    const char* const options = d.capability > 0 ? "" : "-x spir -spir-std=1.2";
+    const int result = calls().clBuildProgram.call(program, 1, &d.id, options, nullptr, nullptr);
     if (result == 0) return program;
     char log[256] = {};
     calls().clGetProgramBuildInfo.call(program, d.id, detail::cl::program_build_log,
@@ -228,7 +243,19 @@ struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail:
   static detail::packed_limits limits(const char* op, int index) {
     require(op, index);
     const detail::opencl_device& d = detail::opencl_device::of(op, index);
-    return {d.compute_units, d.max_threads, d.local_memory, geometry::max_grid};
+    detail::packed_limits most = {d.compute_units, d.max_threads, d.local_memory,
+                                  geometry::max_grid};
+    if (d.capability > 0) most.slot_bytes = 0;  // its warps have shuffles
+    return most;
+  }
+  static std::string_view find_image(const char* op, int index,
+                                     const detail::kernel_instance& instance,
+                                     std::string& compiled) {
+    const int capability = detail::opencl_device::of(op, index).capability;
+    if (capability == 0)
+      return image_for<detail::opencl_api>(op, instance, detail::opencl_api::target, compiled);
+    const detail::text target = detail::opencl_ptx_api::target_of(capability);
+    return image_for<detail::opencl_ptx_api>(op, instance, target.view(), compiled);
   }
   static void* make_kernel(const char* op, int index, std::string_view image, int& most) {
     const detail::opencl_device& d = detail::opencl_device::of(op, index);

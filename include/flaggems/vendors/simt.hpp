@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The SIMT emulator as a device type: `simt32` and `simt64` run the SIMT form of each kernel thread
-// by thread on the host, and check it. Slow; for tests.
+// The SIMT emulator as a device type: `simt32`, `simt64` and `simt1` run the SIMT form of each
+// kernel thread by thread on the host, and check it. Slow; for tests.
 #pragma once
 
 #include <flaggems/detail/simt_emulator.hpp>
@@ -20,7 +20,8 @@
 
 namespace flaggems {
 
-/// An emulated SIMT device with warps of `WarpSize` (32 or 64) lanes.
+/// An emulated SIMT device with warps of `WarpSize` (1, 32 or 64) lanes. Threads of warps of 1 lane
+/// exchange values through memory, at barriers of the block.
 ///
 /// Launches are synchronous and raise an `error` that names operator, kernel and line for: threads
 /// of a block at barriers of different places in the source, or in different tiles or steps of a
@@ -33,10 +34,13 @@ namespace flaggems {
 /// miss. Races in global memory are not found: kernels access it by plain pointers.
 template <int WarpSize>
 struct simt : synchronous_streams, detail::simt_policies<WarpSize> {
-  static_assert(WarpSize == 32 || WarpSize == 64, "flaggems: simt has warps of 32 or 64 lanes");
+  static_assert(WarpSize == 1 || WarpSize == 32 || WarpSize == 64,
+                "flaggems: simt has warps of 1, 32 or 64 lanes");
 
   // ---- identity
-  static constexpr const char* name = WarpSize == 32 ? "simt32" : "simt64";
+  static constexpr const char* name = WarpSize == 1    ? "simt1"
+                                      : WarpSize == 32 ? "simt32"
+                                                       : "simt64";
   static constexpr int torch_device_type = 20;   // c10::DeviceType::PrivateUse1
   static constexpr int dlpack_device_type = 12;  // kDLExtDev
 
@@ -96,8 +100,8 @@ struct simt : synchronous_streams, detail::simt_policies<WarpSize> {
     const int cluster = capabilities::clusters ? config.cluster : 1;
     const int wanted =
         (std::max)(config.threads, 1) * (capabilities::clusters ? 1 : config.cluster);
-    const int threads =
-        (std::min)(kernels::round_up(wanted, WarpSize), detail::simt_thread_group::max_threads);
+    const int threads = (std::min)(kernels::round_up(wanted, kernels::block_warp(WarpSize)),
+                                   detail::simt_thread_group::max_threads);
     kernels::run_emulated_clusters<WarpSize, Kernel, capabilities::clusters>(
         config.op, (std::min)(config.tiles, max_grid_slot().load()), cluster, threads,
         config.scratch, args...);
@@ -111,12 +115,12 @@ struct simt : synchronous_streams, detail::simt_policies<WarpSize> {
     static constexpr image_provider providers[] = {image_provider::linked};
   };
   struct capabilities : detail::simt_policies<WarpSize>::capabilities {
-    static constexpr bool matrix_units = true;
-    static constexpr matrix_instructions matrix =
-        WarpSize == 32 ? matrix_instructions::mma : matrix_instructions::mfma;
+    static constexpr bool matrix_units = WarpSize > 1;
+    static constexpr matrix_instructions matrix = WarpSize == 32   ? matrix_instructions::mma
+                                                  : WarpSize == 64 ? matrix_instructions::mfma
+                                                                   : matrix_instructions::none;
     static constexpr bool async_copy = WarpSize == 32;
     static constexpr bool clusters = WarpSize == 32;  // so that tests cover both
-    static constexpr bool synchronous_streams = true;
   };
 
  private:
@@ -131,9 +135,10 @@ struct simt : synchronous_streams, detail::simt_policies<WarpSize> {
 template <int WarpSize>
 inline constexpr bool host_accessible<simt<WarpSize>> = false;
 
+using simt1 = simt<1>;
 using simt32 = simt<32>;
 using simt64 = simt<64>;
 
-static_assert(check_device<simt32>() && check_device<simt64>());
+static_assert(check_device<simt1>() && check_device<simt32>() && check_device<simt64>());
 
 }  // namespace flaggems

@@ -3,6 +3,8 @@
 #include <flaggems/ops/attention.hpp>
 #include <flaggems/ops/attention_backward.hpp>
 #include <flaggems/ops/attention_forms.hpp>
+#include <flaggems/ops/attention_latent.hpp>
+#include <flaggems/ops/attention_logits.hpp>
 #include <flaggems/ops/attention_varlen.hpp>
 #include <flaggems/ops/attention_varlen_backward.hpp>
 
@@ -86,6 +88,20 @@ void backward_of_sequences() {
     (void)fg::flash_attention_backward(s, x, x, x, x, out, logs, n, n, 1, 1);
     (void)fg::flash_attention_backward(s, x, x, x, x, out, logs, std::nullopt, std::nullopt, 1, 1);
   });
+}
+
+void latent() {
+  each(types<f32, bf16, f16>{}, [](auto& x) {
+    const auto& lists = some<i32>();
+    (void)fg::flash_mla_sparse_fwd(s, x, x, lists, 1, 512, some<f32>(), lists);
+    (void)fg::triton_sparse_mla_fwd_interface(s, x, x, lists);
+    fg::sparse_attn_triton(s, x, x, some<f32>(), lists, 1, x);
+    fg::flash_mla_with_kvcache(s, x, x, lists, lists, 512, x, some<f32>());
+    fg::flash_mla_with_kvcache(s, x, some<u8>(), lists, lists, 512, x, some<f32>(),
+                               {.indices = lists});
+  });
+  (void)fg::get_paged_mqa_logits_metadata(s, some<i32>(), 64, 8);
+  (void)fg::get_scheduler_metadata(s, 1, 1, 1, 1, 1, 64, 64, some<i32>());
 }
 
 }  // namespace contract

@@ -3,6 +3,7 @@
 #include <flaggems/ops/adaptive_pool.hpp>
 #include <flaggems/ops/conv_transpose.hpp>
 #include <flaggems/ops/fold.hpp>
+#include <flaggems/ops/fractional_pool.hpp>
 #include <flaggems/ops/grid_sample.hpp>
 #include <flaggems/ops/interpolate.hpp>
 #include <flaggems/ops/max_unpool.hpp>
@@ -45,6 +46,9 @@ void windows() {
     (void)fg::adaptive_avg_pool2d_backward(s, x, x);
     (void)fg::adaptive_max_pool2d(s, x, {2});
     (void)fg::adaptive_max_pool2d_backward(s, x, x, some<i64>());
+  });
+  each(fg::floating_types{}, [](auto& x) {
+    fg::fractional_max_pool2d(s, x, {2, 2}, {2, 2}, x, x, some<i64>());
   });
   (void)fg::upsample_nearest1d(s, some<u8>(), {4});
 }

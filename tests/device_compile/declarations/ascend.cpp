@@ -8,6 +8,7 @@
 
 #include "same_call.hpp"
 
+#include <cstddef>
 #include <string_view>
 
 namespace {
@@ -45,6 +46,9 @@ FLAGGEMS_SAME(elapsed, aclrtEventElapsedTime);
 FLAGGEMS_SAME(load_module, aclrtBinaryLoadFromData);
 FLAGGEMS_SAME(unload_module, aclrtBinaryUnLoad);
 FLAGGEMS_SAME(find_function, aclrtBinaryGetFunction);
+FLAGGEMS_SAME(device_attribute, aclrtGetDeviceInfo);
+FLAGGEMS_SAME(sync_address, aclrtGetHardwareSyncAddr);
+FLAGGEMS_SAME(launch, aclrtLaunchKernelWithHostArgs);
 #undef FLAGGEMS_SAME
 
 static_assert(acl::repeated_init == ACL_ERROR_REPEAT_INITIALIZE);
@@ -57,6 +61,21 @@ static_assert(acl::event_flags ==
 static_assert(acl::event_complete == ACL_EVENT_RECORDED_STATUS_COMPLETE);
 static_assert(ACL_STREAM_STATUS_COMPLETE == 0 && ACL_MEMCPY_HOST_TO_DEVICE == 1 &&
               ACL_MEMCPY_DEVICE_TO_HOST == 2 && ACL_MEMCPY_DEVICE_TO_DEVICE == 3);
+static_assert(acl::all_cores == ACL_DEV_ATTR_AICORE_CORE_NUM &&
+              acl::cube_cores == ACL_DEV_ATTR_CUBE_CORE_NUM &&
+              acl::vector_cores == ACL_DEV_ATTR_VECTOR_CORE_NUM);
+using flaggems::ascend_cores;
+static_assert(static_cast<unsigned>(ascend_cores::mixed) == ACL_RT_BINARY_MAGIC_ELF_AICORE);
+static_assert(static_cast<unsigned>(ascend_cores::vector) == ACL_RT_BINARY_MAGIC_ELF_VECTOR_CORE);
+static_assert(static_cast<unsigned>(ascend_cores::cube) == ACL_RT_BINARY_MAGIC_ELF_CUBE_CORE);
+using flaggems::detail::acl_option;
+using flaggems::detail::acl_options;
+static_assert(acl::of_magic == ACL_RT_BINARY_LOAD_OPT_MAGIC &&
+              sizeof(acl_option) == sizeof(aclrtBinaryLoadOption) &&
+              offsetof(acl_option, value) == offsetof(aclrtBinaryLoadOption, value) &&
+              offsetof(acl_options, count) == offsetof(aclrtBinaryLoadOptions, numOpt));
+static_assert(std::is_same_v<decltype(flaggems::ascend_module::native), aclrtBinHandle> &&
+              std::is_same_v<decltype(flaggems::ascend_kernel::native), aclrtFuncHandle>);
 static_assert(std::is_same_v<flaggems::ascend::stream_handle, aclrtStream>);
 
 }  // namespace

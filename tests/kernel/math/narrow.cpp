@@ -154,17 +154,40 @@ TYPED_TEST(math_narrow, pairs) {
         return logaddexp(a * std::log(2.0), b * std::log(2.0)) / std::log(2.0);
       });
 }
-// Remainders are exact, in one step or in several.
+/// The floor's remainder, with the sign of b; zeros with that of a.
+f32 remainder_of(f32 a, f32 b) {
+  const f32 r = std::fmod(a, b);
+  return r != 0 && b != 0 && (r < 0) != (b < 0) ? static_cast<f32>(double{r} + double{b}) : r;
+}
+// Remainders are exact, in one step or in several. An attempt succeeds with ordinary numbers.
 TYPED_TEST(math_narrow, remainders) {
+  const auto differ = [](f32 got, f32 want) {
+    return std::isnan(want) ? !std::isnan(got)
+                            : got != want || std::signbit(got) != std::signbit(want);
+  };
+  int ordinary = 0, attempted = 0;
   for (std::uint32_t i = 0; i < 65536; i += 61)
     for (std::uint32_t j = 0; j < 65536; j += 67) {
       const f32 a = TypeParam::from_bits(static_cast<std::uint16_t>(i));
       const f32 b = TypeParam::from_bits(static_cast<std::uint16_t>(j));
-      const f32 got = kernels::fmod(a, b), want = std::fmod(a, b);
-      if (std::isnan(want) ? std::isnan(got) : got == want) continue;
-      ADD_FAILURE() << "fmod(" << a << ", " << b << ") = " << got << ", want " << want;
-      return;
+      const f32 rest = std::fmod(a, b), above = remainder_of(a, b);
+      if (differ(kernels::fmod(a, b), rest) || differ(kernels::fmod_narrow(a, b), rest) ||
+          differ(kernels::remainder_narrow(a, b), above)) {
+        ADD_FAILURE() << "fmod and remainder of " << a << " and " << b << " = "
+                      << kernels::fmod(a, b) << " and " << kernels::fmod_narrow(a, b) << ", "
+                      << kernels::remainder_narrow(a, b) << "; want " << rest << ", " << above;
+        return;
+      }
+      bool succeeds = true, of_floor = true;
+      const f32 got = kernels::fmod_attempt(a, b, succeeds);
+      const f32 floored = kernels::remainder_attempt(a, b, of_floor);
+      const bool is_ordinary = std::fabs(a) < 1e4f && std::fabs(b) > 1e-2f && std::fabs(b) < 1e4f;
+      ordinary += is_ordinary, attempted += is_ordinary && succeeds && of_floor;
+      EXPECT_FALSE(succeeds && differ(got, rest));
+      EXPECT_FALSE(of_floor && differ(floored, above));
     }
+  EXPECT_EQ(attempted, ordinary);
+  EXPECT_GT(ordinary, 10000);
 }
 // The bound can fail.
 TEST(math_narrow_bound, is_an_eighth_of_the_spacing) {

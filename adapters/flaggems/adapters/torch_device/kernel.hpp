@@ -88,7 +88,12 @@ class torch_device_kernel final : public c10::OperatorKernel {
     }
     const auto stream = torch_stream<Device>(device_index);
     if (op_.form() == bindings::form::out) {
-      write(*arguments, values, stream, device_index);
+      torch_write(
+          op_, twin_, *arguments, values, stream,
+          [&](any_tensor<Device>&& x) { return torch_result(std::move(x), device_index); },
+          [](const at::Tensor& from, const at::Tensor& to) {
+            functions::copy_from(from, to, false);
+          });
       for (std::size_t k = values.size() - op_.schema().results.size(); k < values.size(); ++k)
         results.push_back(values[k]);
       return {};
@@ -192,10 +197,13 @@ class torch_device_kernel final : public c10::OperatorKernel {
       op_.call(stream, arguments.list(values.size()), made_otherwise);
 
     std::size_t written = 0;
-    any_tensor<Device>* next = made;
+    any_tensor<Device>* next = s.gives_tensors() ? made : made_otherwise.tensors.data();
+    auto number = made_otherwise.integers.begin();
     for (const schema_result& r : s.results) {
       if (r.kind == parameter_kind::boolean) {
         results.emplace_back(made_otherwise.truth);
+      } else if (r.kind == parameter_kind::integer) {
+        results.emplace_back(*number++);
       } else if (r.kind == parameter_kind::tensors) {
         c10::List<at::Tensor> list;
         for (any_tensor<Device>& x : made_otherwise.tensors)
@@ -209,33 +217,6 @@ class torch_device_kernel final : public c10::OperatorKernel {
       }
     }
   }
-  /// Into outputs, which ATen gives the sizes of the results.
-  void write(const torch_arguments<Device>& arguments, values_list values,
-             const stream_ref<Device>& stream, int device_index) const {
-    const std::size_t outputs = op_.schema().results.size(), inputs = values.size() - outputs;
-    bool is_sized = !arguments.repeats_into(outputs);
-    for (std::size_t k = inputs; k < values.size(); ++k)
-      is_sized = is_sized && values[k].toTensor().numel() > 0;
-    if (is_sized || twin_ == nullptr) {
-      try {
-        op_.call(stream, arguments.list(values.size()), {});
-        return;
-      } catch (const error& e) {
-        if (e.code() != errc::shape_mismatch || twin_ == nullptr) throw;
-      }
-    }
-    any_tensor<Device> made[max_results];
-    twin_->call(stream, arguments.list(inputs), std::span(made, outputs));
-    for (std::size_t k = 0; k < outputs; ++k) {
-      const at::Tensor r = torch_result(std::move(made[k]), device_index);
-      const at::Tensor& out = values[inputs + k].toTensor();
-      TORCH_CHECK(c10::canCast(r.scalar_type(), out.scalar_type()), "result type ", r.scalar_type(),
-                  " can't be cast to the desired output type ", out.scalar_type());
-      at::native::resize_output(out, r.sizes());
-      functions::copy_from(r, out, false);
-    }
-  }
-
   const registered_operator<Device>& op_;
   const registered_operator<Device>* twin_;
   std::string name_;

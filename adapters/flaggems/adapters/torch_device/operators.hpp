@@ -31,7 +31,7 @@ class torch_device_operators {
                         [&](const std::string& name) { return is_named(s.key(), name); }))
           continue;
         const std::string key(s.key());
-        auto kernel = std::make_unique<torch_device_kernel<Device>>(op, twin_of(op, family()),
+        auto kernel = std::make_unique<torch_device_kernel<Device>>(op, torch_twin_of(op, family()),
                                                                     "aten::" + key);
         if (!add_frequent<Device>(m, op, kernel))
           m.impl(key.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::move(kernel)));
@@ -61,24 +61,6 @@ class torch_device_operators {
       same = arguments[i].name() == s.parameters[i].name;
     // What ATen composes of others has its gradients from those.
     return same && !theirs->hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
-  }
-  static const registered_operator<Device>* twin_of(
-      const registered_operator<Device>& op, std::span<const registered_operator<Device>> family) {
-    if (op.form() != bindings::form::out) return nullptr;
-    const schema& s = op.schema();
-    const auto inputs = s.parameters.size() - s.results.size();
-    for (const registered_operator<Device>& other : family) {
-      const schema& t = other.schema();
-      if (other.form() != bindings::form::functional || t.name != s.name ||
-          t.parameters.size() != inputs || t.results.size() != s.results.size())
-        continue;
-      bool same = true;
-      for (std::size_t i = 0; i < inputs; ++i)
-        same = same && t.parameters[i].name == s.parameters[i].name &&
-               t.parameters[i].type == s.parameters[i].type;
-      if (same) return &other;
-    }
-    return nullptr;
   }
 };
 

@@ -105,6 +105,17 @@ FLAGGEMS_INLINE V lesser_of(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
 /// instruction.
 template <class V>
 inline constexpr bool scales_at_once = false;
+/// Whether `exponent_lanes(x)` and `significand_lanes(x)` split numbers by one instruction each:
+/// the significand is in [3/4, 3/2), NaN of x < 0 and 1 of 0 and infinity, whose exponents are
+/// infinite.
+template <class V>
+inline constexpr bool splits_at_once = false;
+/// Whether `is_any_above(x, limit)` compares lanes without a vector of truth values.
+template <class V>
+inline constexpr bool tests_at_once = false;
+/// Whether `fused(a, b, c)` rounds a * b + c once, by one instruction.
+template <class V>
+inline constexpr bool fuses_at_once = false;
 
 /// Each element as a To, by number_cast. For scalars and vectors.
 template <class To, class V>

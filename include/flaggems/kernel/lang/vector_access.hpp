@@ -176,31 +176,47 @@ FLAGGEMS_INLINE vec_words<T, Width> load_vec_words(global_ptr<const T> p) {
   return bit_cast<vec_words<T, Width>>(load_vec<Width>(p));
 #endif
 }
+/// The two aligned vectors that Width elements at a misaligned address touch, as words.
+template <class T, int Width>
+struct touched_vectors {
+  static constexpr int count = static_cast<int>(sizeof(T)) * Width / 4;
+  u32 at[2 * count + 1];
+
+  /// The elements from number `off` on, by byte shifts.
+  FLAGGEMS_INLINE vec_words<T, Width> from(int off) const {
+    const int bytes = off * static_cast<int>(sizeof(T));
+    u32 w[2 * count + 1];
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 0; k < 2 * count + 1; ++k) w[k] = at[k];
+    FLAGGEMS_SIMT_UNROLL
+    for (int step = 2; step > 0; step /= 2) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k + step < 2 * count; ++k)
+        if ((bytes & (4 * step)) != 0) w[k] = w[k + step];
+    }
+    vec_words<T, Width> r;
+    FLAGGEMS_SIMT_UNROLL
+    for (int k = 0; k < count; ++k)
+      r.at[k] = static_cast<u32>((static_cast<u64>(w[k + 1]) << 32 | w[k]) >> (bytes % 4 * 8));
+    return r;
+  }
+};
+/// Those at two addresses.
+template <int Width, class T>
+FLAGGEMS_INLINE touched_vectors<T, Width> load_touched(global_ptr<const T> first,
+                                                       global_ptr<const T> second) {
+  touched_vectors<T, Width> r{};
+  const vec_words<T, Width> some[] = {load_vec_words<Width>(first), load_vec_words<Width>(second)};
+  FLAGGEMS_SIMT_UNROLL
+  for (int k = 0; k < 2 * r.count; ++k) r.at[k] = some[k / r.count].at[k % r.count];
+  return r;
+}
 /// Loads Width elements at the misaligned p, where p - off is aligned: assembles them from two
-/// aligned accesses, `stride` elements apart, by byte shifts.
+/// aligned accesses, `stride` elements apart.
 template <int Width, class T>
 FLAGGEMS_INLINE vec_words<T, Width> load_unaligned(global_ptr<const T> p, int off,
                                                    int stride = Width) {
-  constexpr int count = static_cast<int>(sizeof(T)) * Width / 4;
-  const int bytes = off * static_cast<int>(sizeof(T));
-  u32 w[2 * count + 1] = {};
-  FLAGGEMS_SIMT_UNROLL
-  for (int side = 0; side < 2; ++side) {
-    const auto some = load_vec_words<Width>(p + (side * stride - off));
-    FLAGGEMS_SIMT_UNROLL
-    for (int k = 0; k < count; ++k) w[side * count + k] = some.at[k];
-  }
-  FLAGGEMS_SIMT_UNROLL
-  for (int step = 2; step > 0; step /= 2) {
-    FLAGGEMS_SIMT_UNROLL
-    for (int k = 0; k + step < 2 * count; ++k)
-      if ((bytes & (4 * step)) != 0) w[k] = w[k + step];
-  }
-  vec_words<T, Width> r;
-  FLAGGEMS_SIMT_UNROLL
-  for (int k = 0; k < count; ++k)
-    r.at[k] = static_cast<u32>((static_cast<u64>(w[k + 1]) << 32 | w[k]) >> (bytes % 4 * 8));
-  return r;
+  return load_touched<Width>(p - off, p + (stride - off)).from(off);
 }
 /// Loads Count elements at any p; the aligned vectors they touch must be readable. Without a
 /// branch, so that several loads overlap: an aligned vector is read twice.

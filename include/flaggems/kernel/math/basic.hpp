@@ -108,6 +108,22 @@ FLAGGEMS_INLINE f64 fma(f64 a, f64 b, f64 c) { return a * b + c; }
 #endif
 #endif
 
+/// a * b + c, rounded once everywhere. On the host this calls the C library, so no kernel of the
+/// host uses it.
+FLAGGEMS_INLINE f32 fused(f32 a, f32 b, f32 c) {
+#if FLAGGEMS_DEVICE_CODE
+  return fma(a, b, c);
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+/// horner with such sums.
+FLAGGEMS_INLINE f32 fused_horner(f32, f32 c) { return c; }
+template <class... C>
+FLAGGEMS_INLINE f32 fused_horner(f32 x, f32 c, f32 next, C... rest) {
+  return fused(x, fused_horner(x, next, rest...), c);
+}
+
 /// Keeps a device compiler from computing both sides of a uniform branch.
 FLAGGEMS_INLINE void stay_in_branch() {
 #if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
@@ -181,7 +197,17 @@ FLAGGEMS_INLINE V moderate_root(FLAGGEMS_VALUE(V) x) {
   return sqrt(x);
 }
 
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+// From the bits they would be one instruction, which as |x| is part of others, and two.
+FLAGGEMS_INLINE f32 abs(f32 x) { return ::fabsf(x); }
+FLAGGEMS_INLINE f32 copysign(f32 magnitude, f32 sign) { return ::copysignf(magnitude, sign); }
+#else
 FLAGGEMS_INLINE constexpr f32 abs(f32 x) { return bit_cast<f32>(bit_cast<u32>(x) & 0x7fffffffu); }
+FLAGGEMS_INLINE constexpr f32 copysign(f32 magnitude, f32 sign) {
+  return bit_cast<f32>((bit_cast<u32>(magnitude) & 0x7fffffffu) |
+                       (bit_cast<u32>(sign) & 0x80000000u));
+}
+#endif
 FLAGGEMS_INLINE constexpr f64 abs(f64 x) {
   return bit_cast<f64>(bit_cast<u64>(x) & (~u64(0) >> 1));
 }
@@ -194,10 +220,6 @@ FLAGGEMS_INLINE constexpr T abs(T x) {
   } else {
     return x;
   }
-}
-FLAGGEMS_INLINE constexpr f32 copysign(f32 magnitude, f32 sign) {
-  return bit_cast<f32>((bit_cast<u32>(magnitude) & 0x7fffffffu) |
-                       (bit_cast<u32>(sign) & 0x80000000u));
 }
 FLAGGEMS_INLINE constexpr f64 copysign(f64 magnitude, f64 sign) {
   return bit_cast<f64>((bit_cast<u64>(magnitude) & (~u64(0) >> 1)) |
@@ -228,6 +250,14 @@ FLAGGEMS_INLINE V upper_half(FLAGGEMS_VALUE(V) x) {
 
 /// Is any lane true?
 FLAGGEMS_INLINE constexpr bool any_lane(bool m) { return m; }
+/// Is any lane of x above its limit?
+template <class V>
+FLAGGEMS_INLINE bool any_above(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) limit) {
+  if constexpr (tests_at_once<V>)
+    return is_any_above(x, limit);
+  else
+    return any_lane(mask_of<V>(x > limit));
+}
 // ---- classification
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE mask_of<V> isnan(FLAGGEMS_VALUE(V) x) {

@@ -103,10 +103,34 @@ FLAGGEMS_INLINE V log_limits(FLAGGEMS_VALUE(V) x, FLAGGEMS_VALUE(V) y) {
   return select(mask_of<V>(x <= zero), lower, upper);
 }
 
-/// log(2^k (1 + f)) for sqrt(1/2) <= 1 + f < sqrt(2).
+/// x = 2^k (1 + f), where 1 + f is in [3/4, 3/2), by two instructions: returns f and sets k. f is
+/// NaN for x < 0; k is infinite for 0 and infinity, where f is 0.
+template <class V>
+FLAGGEMS_INLINE V split_by_lanes(FLAGGEMS_VALUE(V) x, identity<V>& k) {
+  const V significand = significand_lanes(x);
+  k = exponent_lanes(x) - exponent_lanes(significand);
+  return significand - V(element_of<V>(1));
+}
+/// (log(1 + f) - f) / f^2 for such f.
+template <class V>
+FLAGGEMS_INLINE V log_bend(FLAGGEMS_VALUE(V) f) {
+  return horner(f, -0.5f, 0.333334506f, -0.250001043f, 0.199908197f, -0.166469991f, 0.144783214f,
+                -0.131638736f, 0.104688786f, -0.0451120548f);
+}
+
+/// log(2^k (1 + f)) for sqrt(1/2) <= 1 + f < sqrt(2), with fused sums: a polynomial, by which SIMT
+/// devices need no quotient.
+FLAGGEMS_INLINE f32 log_of_split_fused(f32 f, f32 k) {
+  const f32 tail = fused_horner(f, -0.49999988345f, 0.33333325694f, -0.25001583021f, 0.20001973777f,
+                                -0.16609081381f, 0.14181826758f, -0.13242997438f, 0.12904433131f,
+                                -0.076217623215f);
+  return fused(k, 0.693147182f, fused(f * f, tail, f));
+}
+/// The same of any type.
 template <class V>
 FLAGGEMS_INLINE V log_of_split(FLAGGEMS_VALUE(V) f, FLAGGEMS_VALUE(V) k) {
   using T = element_of<V>;
+  if constexpr (has_exp2_at_once<V>) return log_of_split_fused(f, k);
   using constants = ln2_constants<T>;
   const V half_square = V(T(0.5f)) * f * f;
   const V low = fma(k, V(constants::low), log_tail(f, half_square));
@@ -116,12 +140,17 @@ FLAGGEMS_INLINE V log_of_split(FLAGGEMS_VALUE(V) f, FLAGGEMS_VALUE(V) k) {
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V log(FLAGGEMS_VALUE(V) x) {
   V k;
+  if constexpr (splits_at_once<V>) {
+    const V f = split_by_lanes<V>(x, k);
+    return fma(k, V(0.693147182f), fma(V(f * f), log_bend(f), f));
+  }
   const V f = split_binary(x, k);
   return log_limits(x, log_of_split<V>(f, k));
 }
 /// The same of a positive normal number.
 template <class V>
 FLAGGEMS_INLINE V log_of_positive(FLAGGEMS_VALUE(V) x) {
+  if constexpr (splits_at_once<V>) return log(x);
   V k;
   const V f = split_normal(x, k);
   return log_of_split<V>(f, k);
@@ -153,6 +182,7 @@ FLAGGEMS_INLINE V log1p_of_fraction(FLAGGEMS_VALUE(V) x) {
 
 /// Constants of a logarithm with base b: 1 / ln b and ln 2 / ln b, each high + low.
 struct base_two {
+  static constexpr bool has_whole_step = true;
   template <class V>
   FLAGGEMS_INLINE static V inverse_high() {
     if constexpr (is_f32_value<V>)
@@ -177,6 +207,7 @@ struct base_two {
   }
 };
 struct base_ten {
+  static constexpr bool has_whole_step = false;
   template <class V>
   FLAGGEMS_INLINE static V inverse_high() {
     if constexpr (is_f32_value<V>)
@@ -211,6 +242,14 @@ template <class Base, class V>
 FLAGGEMS_INLINE V log_in_base(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
   V k;
+  if constexpr (splits_at_once<V>) {
+    const V f = split_by_lanes<V>(x, k), rest = V(f * f) * log_bend(f);
+    const V high = Base::template inverse_high<V>();
+    V low = V(f + rest) * Base::template inverse_low<V>();
+    // (Not by a step of 0, as k may be infinite.)
+    if constexpr (!Base::has_whole_step) low = fma(k, Base::template step_low<V>(), low);
+    return fma(k, Base::template step_high<V>(), fma(f, high, fma(rest, high, low)));
+  }
   const V f = split_binary(x, k);
   const V half_square = V(T(0.5f)) * f * f;
   const V high = upper_half(V(f - half_square));
@@ -231,6 +270,17 @@ FLAGGEMS_INLINE V log_in_base(FLAGGEMS_VALUE(V) x) {
 template <class V, if_math<V> = 0>
 FLAGGEMS_INLINE V log2(FLAGGEMS_VALUE(V) x) {
   return log_in_base<base_two>(x);
+}
+/// The same of a number that is not below the normal range, with an error of 2^-22 of the result or
+/// of 1: by a SIMT device's instruction.
+FLAGGEMS_INLINE f32 near_log2(f32 x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  f32 r;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+#else
+  return log2(x);
+#endif
 }
 /// Logarithm with base 10.
 template <class V, if_math<V> = 0>

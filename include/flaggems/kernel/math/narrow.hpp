@@ -9,26 +9,10 @@
 #pragma once
 
 #include <flaggems/kernel/math/math.hpp>
+#include <flaggems/kernel/math/remainder.hpp>
 
 namespace flaggems::kernels {
 
-// ---- by a SIMT device's instructions
-FLAGGEMS_INLINE f32 exp2_narrow(f32 x) {
-  if constexpr (has_exp2_at_once<f32>)
-    return exp2_at_once(x);
-  else
-    return exp2(x);
-}
-/// The binary logarithm of a number that is not below the normal range.
-FLAGGEMS_INLINE f32 log2_of_normal(f32 x) {
-#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
-  f32 r;
-  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-  return r;
-#else
-  return log2(x);
-#endif
-}
 /// x, or -0 for a negative x, as the minimum of the bits: one instruction that orders zeros.
 FLAGGEMS_INLINE f32 positive_part(f32 x) {
   return bit_cast<f32>(min_of(bit_cast<u32>(x), 0x80000000u));
@@ -37,7 +21,7 @@ FLAGGEMS_INLINE f32 positive_part(f32 x) {
 // ---- exponentials
 /// e^x, as the square of a power that is normal where e^x is not.
 FLAGGEMS_INLINE f32 exp_narrow(f32 x) {
-  const f32 root = exp2_narrow(x * 0.72134752f);
+  const f32 root = near_exp2(x * 0.72134752f);
   return root * root;
 }
 FLAGGEMS_INLINE f32 expm1_narrow(f32 x) {
@@ -47,24 +31,24 @@ FLAGGEMS_INLINE f32 expm1_narrow(f32 x) {
 /// x / (1 + e^-x), with e^-|x| as a square too.
 FLAGGEMS_INLINE f32 silu_narrow(f32 x) {
   const f32 a = gate_magnitude(x);
-  const f32 root = exp2_narrow(a * -0.72134752f);
+  const f32 root = near_exp2(a * -0.72134752f);
   return fma(-root * near_quotient(a, fma(root, root, 1.0f)), root, positive_part(x));
 }
 FLAGGEMS_INLINE f32 tanh_narrow(f32 x) {
   const f32 a = abs(x);
   const f32 near_zero = x * fma(x * x, -0.333333333f, 1.0f);
-  const f32 power = exp2_narrow(lesser_of(20.0f, a) * 2.88539008f);
+  const f32 power = near_exp2(lesser_of(20.0f, a) * 2.88539008f);
   const f32 result = fma(near_quotient(1.0f, power + 1.0f), -2.0f, 1.0f);
   return a < 0.0625f ? near_zero : a == a ? copysign(result, x) : x;
 }
 FLAGGEMS_INLINE f32 sinh_narrow(f32 x) {
   const f32 a = abs(x);
-  const f32 root = exp2_narrow(a * 0.72134752f), inverse = near_quotient(1.0f, root);
+  const f32 root = near_exp2(a * 0.72134752f), inverse = near_quotient(1.0f, root);
   const f32 result = fma(0.5f * root, root, -0.5f * inverse * inverse);
   return a < 0.0625f ? x * fma(x * x, 0.166666667f, 1.0f) : copysign(result, x);
 }
 FLAGGEMS_INLINE f32 cosh_narrow(f32 x) {
-  const f32 root = exp2_narrow(abs(x) * 0.72134752f), inverse = near_quotient(1.0f, root);
+  const f32 root = near_exp2(abs(x) * 0.72134752f), inverse = near_quotient(1.0f, root);
   return fma(0.5f * root, root, 0.5f * inverse * inverse);
 }
 
@@ -75,18 +59,18 @@ FLAGGEMS_INLINE f32 log1p_near_zero(f32 x) {
 }
 FLAGGEMS_INLINE f32 log2_narrow(f32 x) {
   const bool tiny = x < 0x1p-126f;
-  const f32 log2_of_x = log2_of_normal(tiny ? x * 0x1p24f : x) - (tiny ? 24.0f : 0.0f);
+  const f32 log2_of_x = near_log2(tiny ? x * 0x1p24f : x) - (tiny ? 24.0f : 0.0f);
   return abs(x - 1.0f) < 0.0625f ? 1.44269504f * log1p_near_zero(x - 1.0f) : log2_of_x;
 }
 FLAGGEMS_INLINE f32 log_narrow(f32 x) { return 0.693147181f * log2_narrow(x); }
 FLAGGEMS_INLINE f32 log10_narrow(f32 x) { return 0.301029996f * log2_narrow(x); }
 FLAGGEMS_INLINE f32 log1p_narrow(f32 x) {
-  return abs(x) < 0.0625f ? log1p_near_zero(x) : 0.693147181f * log2_of_normal(1.0f + x);
+  return abs(x) < 0.0625f ? log1p_near_zero(x) : 0.693147181f * near_log2(1.0f + x);
 }
 /// log(1 + e^d) for d <= 0.
 FLAGGEMS_INLINE f32 log1p_of_exp_narrow(f32 d) { return log1p_narrow(exp_narrow(d)); }
 FLAGGEMS_INLINE f32 log1p_of_exp2_narrow(f32 d) {
-  const f32 root = exp2_narrow(0.5f * d);
+  const f32 root = near_exp2(0.5f * d);
   return 1.44269504f * log1p_narrow(root * root);
 }
 /// log(1 + e^x).
@@ -101,19 +85,19 @@ FLAGGEMS_INLINE f32 asinh_narrow(f32 x) {
   const f32 a = abs(x);
   const bool distant = a > 8192.0f;  // where the root is a
   const f32 sum = distant ? a : a + near_root(fma(a, a, 1.0f));
-  const f32 result = 0.693147181f * (log2_of_normal(sum) + (distant ? 1.0f : 0.0f));
+  const f32 result = 0.693147181f * (near_log2(sum) + (distant ? 1.0f : 0.0f));
   return a < 0.0625f ? x * fma(x * x, -0.166666667f, 1.0f) : copysign(result, x);
 }
 FLAGGEMS_INLINE f32 acosh_narrow(f32 x) {
   const f32 t = x - 1.0f;
   const bool distant = x > 8192.0f;
   const f32 sum = distant ? x : x + near_root(t * (t + 2.0f));
-  const f32 result = 0.693147181f * (log2_of_normal(sum) + (distant ? 1.0f : 0.0f));
+  const f32 result = 0.693147181f * (near_log2(sum) + (distant ? 1.0f : 0.0f));
   return x < 1.0f ? nan_of<f32>() : result;
 }
 FLAGGEMS_INLINE f32 atanh_narrow(f32 x) {
   const f32 a = abs(x);
-  const f32 result = 0.34657359f * (log2_of_normal(1.0f + a) - log2_of_normal(1.0f - a));
+  const f32 result = 0.34657359f * (near_log2(1.0f + a) - near_log2(1.0f - a));
   return a < 0.0625f ? x * fma(x * x, 0.333333333f, 1.0f) : copysign(result, x);
 }
 
@@ -127,13 +111,13 @@ FLAGGEMS_INLINE f32 normal_tail_narrow(f32 u) {
 FLAGGEMS_INLINE f32 gelu_none_narrow(f32 x) {
   const f32 a = gate_magnitude(x);
   const f32 u = near_quotient(1.0f, fma(a, 0.33f, 1.0f));
-  const f32 power = exp2_narrow(a * a * -0.72134752f);
+  const f32 power = near_exp2(a * a * -0.72134752f);
   return fma(-a * power, normal_tail_narrow(u), positive_part(x));
 }
 /// 1 - erf(a) for a >= 0.
 FLAGGEMS_INLINE f32 erfc_of_positive(f32 a) {
   const f32 u = near_quotient(1.0f, fma(a, 0.466690476f, 1.0f));
-  const f32 root = exp2_narrow(a * a * -0.72134752f);
+  const f32 root = near_exp2(a * a * -0.72134752f);
   return (root + root) * normal_tail_narrow(u) * root;
 }
 FLAGGEMS_INLINE f32 erfc_narrow(f32 x) {
@@ -147,7 +131,7 @@ FLAGGEMS_INLINE f32 erf_narrow(f32 x) {
   return a < 1.0f ? near_zero : copysign(1.0f - erfc_of_positive(a), x);
 }
 FLAGGEMS_INLINE f32 erfinv_narrow(f32 x) {
-  const f32 a = abs(x), w = -0.693147181f * log2_of_normal((1.0f - a) * (1.0f + a));
+  const f32 a = abs(x), w = -0.693147181f * near_log2((1.0f - a) * (1.0f + a));
   const f32 s = near_root(w);
   const f32 low = horner(w, 0.886257648f, 0.231530935f, 0.0127156246f, -0.00332863489f,
                          0.000236560401f, -4.41091106e-06f);
@@ -160,7 +144,7 @@ FLAGGEMS_INLINE f32 erfinv_narrow(f32 x) {
 FLAGGEMS_INLINE f32 gelu_slope_narrow(f32 x) {
   const f32 a = abs(x);
   const f32 u = near_quotient(1.0f, fma(a, 0.4f, 1.0f));
-  const f32 root = exp2_narrow(a * a * -0.36067376f);
+  const f32 root = near_exp2(a * a * -0.36067376f);
   const f32 q = horner(u, 0.398618609f, 0.124661818f, 0.0675016716f, 0.115045235f, -0.0407402404f);
   const f32 below = root * ((0.751791537f - a) - 1.21144499e-08f) * q * root;
   return x < 0.0f ? below : 1.0f - below;
@@ -168,7 +152,7 @@ FLAGGEMS_INLINE f32 gelu_slope_narrow(f32 x) {
 /// The derivative of x s, s = sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3).
 FLAGGEMS_INLINE f32 gelu_tanh_slope_narrow(f32 x) {
   const f32 z = x * x;
-  const f32 power = exp2_narrow(x * fma(z, -0.102943240f, -2.30220818f));
+  const f32 power = near_exp2(x * fma(z, -0.102943240f, -2.30220818f));
   const f32 s = near_quotient(1.0f, power + 1.0f);
   const f32 slope = fma(z, 0.214064449f, 1.59576912f);  // of 2 u
   return fma(x * s * (1.0f - s), slope, s);
@@ -239,6 +223,40 @@ FLAGGEMS_INLINE f32 sinc_narrow(f32 x) {
   const f32 sine = r * horner(r * r, 3.14158964f, -5.16736794f, 2.54360485f, -0.558396041f);
   const f32 turned = bit_cast<f32>(bit_cast<u32>(sine) ^ (bit_cast<u32>(shifted) << 31));
   return abs(x) < 0x1p-14f ? 1.0f : near_quotient(turned, 3.14159265f * x);
+}
+
+// ---- remainders, exact for operands of 16 bits
+/// a - n b for an integer n, of a and b that are not negative. Where it is below b it is exact,
+/// whatever the error of n: a multiple of b's last place, or a itself, or near b / 2. Elsewhere n
+/// is large, or b no number that has an inverse.
+FLAGGEMS_INLINE f32 rest_of_some(f32 a, f32 b) {
+  const f32 shift = rounding_shift<f32>();
+  const f32 n = fused(a, near_quotient(1.0f, b), shift) - shift;
+  return fused(-n, b, a);
+}
+// Attempts clear `succeeds` where they fail.
+FLAGGEMS_INLINE f32 fmod_attempt(f32 a, f32 b, bool& succeeds) {
+  const f32 m = abs(b), r = rest_of_some(abs(a), m);
+  succeeds = succeeds & (abs(r) < m);
+  return copysign(r < 0.0f ? r + m : r, a);
+}
+FLAGGEMS_INLINE f32 remainder_attempt(f32 a, f32 b, bool& succeeds) {
+  const f32 m = abs(b), r = rest_of_some(abs(a), m);
+  succeeds = succeeds & (abs(r) < m);
+  // With other signs, what is missing from a multiple of b.
+  const u32 other_sign = (bit_cast<u32>(a) ^ bit_cast<u32>(b)) & 0x80000000u;
+  const f32 turned = bit_cast<f32>(bit_cast<u32>(r) ^ other_sign);
+  return copysign(turned < 0.0f ? turned + m : turned, r == 0.0f ? a : b);
+}
+FLAGGEMS_INLINE f32 fmod_narrow(f32 a, f32 b) {
+  bool succeeds = true;
+  const f32 r = fmod_attempt(a, b, succeeds);
+  return succeeds ? r : fmod(a, b);
+}
+FLAGGEMS_INLINE f32 remainder_narrow(f32 a, f32 b) {
+  bool succeeds = true;
+  const f32 r = remainder_attempt(a, b, succeeds);
+  return succeeds ? r : remainder(a, b);
 }
 
 /// sqrt(a^2 + b^2) without overflow in between; infinite if one is, whatever the other.

@@ -7,6 +7,7 @@
 
 #include <flaggems/kernel/family/copy/simt/transpose.hpp>
 #include <flaggems/kernel/family/copy/vector/blocks.hpp>
+#include <flaggems/kernel/family/copy/vector/triangle.hpp>
 #include <flaggems/launch/streaming.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/gathered_copy.hpp>
@@ -176,6 +177,7 @@ void simt_copy(const char* op, const S& stream, const memory_layout& out, const 
       return copy_transposed<shifted>(stream, config, it, layouts);
     return copy_transposed<kernels::transposed_singles<Word>>(stream, config, it, layouts);
   }
+  if (copy_few_rows<Word>(op, stream, it, out, x, n)) return;
   if (it.rank() == 2 && it.stride(0, 1) == 1 && it.stride(1, 1) == 1) {
     const i64 sizes[] = {it.size(0), it.size(1)};
     const i64 strides[][2] = {{it.stride(0, 0), 1}, {it.stride(1, 0), 1}};
@@ -211,6 +213,50 @@ void launch_copy_of(const char* op, const S& stream, const memory_layout& out,
     copy_contiguous(op, stream, out, x, bytes, total != 0 ? total : bytes);
   else
     copy_layout<Size>(op, stream, out, x, total != 0 ? total : bytes);
+}
+
+/// Whether triangles of matrices are copied by rows, not computed by a formula of coordinates.
+template <class D>
+inline constexpr bool copies_triangles = has_vectors<D>;
+
+/// out = the part of the matrices x where column - row >= diagonal, or <= it if `lower`, and zero
+/// elsewhere, on vector workers: rows by copies. Words of W; there are elements, and all checks
+/// have passed. Matrices that lie by columns are written as their transposes.
+template <class W, class S, class D>
+void copy_triangle(const char* op, const S& stream, const tensor_view<W, D>& given_out,
+                   const tensor_view<const W, D>& given, i64 diagonal, bool lower) {
+  const auto magnitude = [](i64 k) { return k < 0 ? -k : k; };
+  const bool by_columns = magnitude(given_out.stride(-2)) < magnitude(given_out.stride(-1));
+  const auto out = by_columns ? given_out.transpose(-2, -1) : given_out;
+  const auto x = by_columns ? given.transpose(-2, -1) : given;
+  const int last = out.rank() - 1;
+  shape sizes = out.shape_of(), to_strides(out.strides()), from_strides(x.strides()), row(sizes);
+  for (int d = 0; d < last; ++d) row[d] = d == last - 1 ? 1 : 0;
+  sizes.erase(last), to_strides.erase(last), from_strides.erase(last), row.erase(last);
+  iteration it(sizes);
+  it.add(sizes, to_strides);
+  it.add(sizes, from_strides);
+  it.add(sizes, row);
+  it.collapse();
+  constexpr i64 rows_of_tile = 16;
+  kernels::triangle_space space{it.tiles(rows_of_tile),
+                                out.size(last),
+                                out.stride(last),
+                                x.stride(last),
+                                {},
+                                by_columns ? -diagonal : diagonal,
+                                lower != by_columns};
+  kernels::target<W> to{out.data(), {}};
+  kernels::arg<W, W> from{x.data(), {}};
+  it.copy_strides(0, to.strides);
+  it.copy_strides(1, from.strides);
+  it.copy_strides(2, space.row);
+  launch_config config;
+  config.op = op;
+  config.tiles = space.rows.tiles;
+  config.work = work_of(out.numel(), sizeof(W), 2);
+  space.rows.streamed = out.data() != x.data() && is_streamed<D>(config.work);
+  launch<kernels::triangle<W>>(stream, config, space, to, from);
 }
 
 }  // namespace flaggems::detail

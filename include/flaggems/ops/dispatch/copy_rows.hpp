@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/copy/simt/gathered.hpp>
+#include <flaggems/kernel/family/copy/simt/interleaved.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>
@@ -36,6 +37,35 @@ struct byte_rows {
     fits = multiply(run, x.item, bytes);
   }
 };
+
+/// Calls f(count, as a constant) if that is how many rows a kernel takes in turns; returns whether
+/// it did.
+template <class F>
+bool with_few_rows(i64 count, const F& f) {
+  if (count == 2) return f(std::integral_constant<int, 2>{});
+  if (count == 3) return f(std::integral_constant<int, 3>{});
+  if (count == 4) return f(std::integral_constant<int, 4>{});
+  return false;
+}
+/// Launches the copy of rows in turns, whose groups and their rows are set; false if one of the
+/// first group's, or `odd`, is not aligned.
+template <class S, class Word, int Count>
+bool copy_interleaved(const S& stream, launch_config& config, i64 groups, i64 length, u64 odd,
+                      kernels::interleaved_space<Word, Count>& space, Word* out) {
+  using kernel = kernels::interleave_rows<Word, Count>;
+  constexpr i64 part = kernel::part;
+  for (const Word* from : space.from) odd |= reinterpret_cast<u64>(from);
+  const i64 steps = kernels::ceil_div(length, part);
+  if (odd % (static_cast<u64>(part) * sizeof(Word)) != 0 || reinterpret_cast<u64>(out) % 16 != 0 ||
+      (groups > 1 && length % part != 0) || groups * steps >= i64{1} << 31)
+    return false;
+  space.length = static_cast<u32>(length);
+  space.columns = divider_by(steps);
+  space.steps = static_cast<u32>(groups * steps);
+  plan_steps<device_of<S>>(config, groups * steps);
+  launch<kernel>(stream, config, space, out);
+  return true;
+}
 
 /// Copies rows of several operands side by side into rows of one output, by as few launches as the
 /// kernel's operands permit. First all operands are measured, then all are added.
@@ -87,6 +117,7 @@ class row_joiner {
     const bool gathers = columns_ * bytes_ == to_.bytes && to_.bytes < 32 && bytes_ < 16 &&
                          to_.step == to_.bytes && reinterpret_cast<u64>(out) % 16 == 0;
     const auto gather = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
+      if (take_turns<kernels::uint_of_size<Bytes>>(stream, config, out)) return;
       using source = kernels::joined_source<kernels::uint_of_size<Bytes>>;
       using kernel = kernels::gather_vectors<source>;
       space_.columns = divider_by(columns_);
@@ -116,6 +147,20 @@ class row_joiner {
   }
 
  private:
+  /// Launches what has been added if it has one unit of each operand in a row.
+  template <class Word, class S>
+  bool take_turns(const S& stream, launch_config& config, unsigned char* out) const {
+    if (columns_ != space_.count) return false;
+    for (int k = 0; k < space_.count; ++k)
+      if (space_.operands[k].step != i64{sizeof(Word)}) return false;
+    return with_few_rows(space_.count, [&](auto count) {
+      kernels::interleaved_space<Word, count> space;
+      space.rank = 0;
+      for (int k = 0; k < count; ++k)
+        space.from[k] = reinterpret_cast<const Word*>(space_.operands[k].data);
+      return copy_interleaved(stream, config, 1, to_.rows, 0, space, reinterpret_cast<Word*>(out));
+    });
+  }
   void note(const memory_layout& x, const byte_rows& r) {
     fits_ = fits_ && r.fits;
     odd_ |= reinterpret_cast<u64>(x.data) | static_cast<u64>(r.bytes) | static_cast<u64>(r.step);

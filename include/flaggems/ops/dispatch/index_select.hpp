@@ -12,6 +12,7 @@
 #include <flaggems/launch/streaming.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/pointwise.hpp>
+#include <flaggems/ops/plan/indices.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 
 namespace flaggems::kernels {
@@ -145,6 +146,25 @@ bool select_from_rows(const char* op, const S& stream, const tensor_view<const T
   return true;
 }
 
+/// check_indices of many: on vector workers by a launch, after which a wrong one is looked for.
+template <class S, class J, class D>
+void check_many_indices(const char* op, const S& stream, const tensor_view<J, D>& index, i64 size) {
+  if constexpr (has_vectors<D> && is_synchronous<D>) {
+    const i64 n = index.numel();
+    if (n >= tuning<families::index, D>::checked_at_once && index.is_contiguous()) {
+      using kernel = kernels::find_outside<std::remove_const_t<J>>;
+      i32 wrong = 0;
+      launch_config config;
+      config.op = op;
+      config.tiles = kernels::ceil_div(n, kernel::tile);
+      config.work = work_of(n, sizeof(J));
+      launch<kernel>(stream, config, n, static_cast<const J*>(index.data()), size, &wrong);
+      if (wrong == 0) return;
+    }
+  }
+  check_indices(op, stream, index, size);
+}
+
 /// The elements at indices, all checked, by the kernels that suit the device and the layouts.
 template <class S, class T, class J, class D>
 void launch_lookup(const char* op, const S& stream, const tensor_view<const T, D>& x, int d,
@@ -163,12 +183,15 @@ void launch_lookup(const char* op, const S& stream, const tensor_view<const T, D
   } else {
     if (select_from_rows<word>(op, stream, x, d, index, out)) return;
     // Rows that vectors do not make up go by the widest words that do.
-    if (sizeof(T) < 8 && d + 1 < x.rank() && x.size(d) > 0) {
-      const u64 bytes = common_row_word(layout_of(out), layout_of(x));
+    if constexpr (sizeof(T) < 8) {
+      const bool is_inside = d + 1 < x.rank() && x.size(d) > 0;
+      const u64 bytes = is_inside ? common_row_word(layout_of(out), layout_of(x)) : 0;
       if (bytes == 8)
         return simt_look_up<u64>(op, stream, as_words<const u64>(x), d, index, as_words<u64>(out));
-      if (bytes == 4 && sizeof(T) < 4)
-        return simt_look_up<u32>(op, stream, as_words<const u32>(x), d, index, as_words<u32>(out));
+      if constexpr (sizeof(T) < 4)
+        if (bytes == 4)
+          return simt_look_up<u32>(op, stream, as_words<const u32>(x), d, index,
+                                   as_words<u32>(out));
     }
     simt_look_up<word>(op, stream, x, d, index, out);
   }

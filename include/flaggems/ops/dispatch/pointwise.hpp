@@ -5,6 +5,7 @@
 // strided elements on SIMT devices.
 #pragma once
 
+#include <flaggems/launch/host_entry.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/streaming.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>
@@ -94,5 +95,27 @@ void launch_any(const S& stream, launch_config& config, const iteration& it, boo
     launch_strided(stream, config, it, operands, out, e);
   }
 }
+
+// Kernels of f32 that flaggems::compiled has: of contiguous operands, and of any.
+using flat_f32 = kernels::flat_arg<f32, f32>;
+using any_f32 = kernels::arg<f32, f32>;
+using number_f32 = kernels::literal<f32>;
+template <class F, class... Operands>
+using node_f32 = kernels::node<f32, F, Operands...>;
+#define FLAGGEMS_FLAT_ONCE(...)                                                              \
+  FLAGGEMS_KERNEL_ONCE(kernels::pointwise_flat<f32, node_f32<__VA_ARGS__>>, i64, bool, f32*, \
+                       node_f32<__VA_ARGS__>)
+#define FLAGGEMS_ANY_ONCE(...)                                                          \
+  FLAGGEMS_KERNEL_ONCE(kernels::pointwise<f32, node_f32<__VA_ARGS__>>, kernels::tiling, \
+                       kernels::target<f32>, node_f32<__VA_ARGS__>)
+#define FLAGGEMS_UNARY_ONCE(functor)              \
+  FLAGGEMS_FLAT_ONCE(kernels::functor, flat_f32); \
+  FLAGGEMS_ANY_ONCE(kernels::functor, any_f32)
+/// Of two tensors, and of a tensor and a number.
+#define FLAGGEMS_BINARY_ONCE(functor)                         \
+  FLAGGEMS_FLAT_ONCE(kernels::functor, flat_f32, flat_f32);   \
+  FLAGGEMS_FLAT_ONCE(kernels::functor, flat_f32, number_f32); \
+  FLAGGEMS_ANY_ONCE(kernels::functor, any_f32, any_f32);      \
+  FLAGGEMS_ANY_ONCE(kernels::functor, any_f32, number_f32)
 
 }  // namespace flaggems::detail

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <flaggems/detail/host_resources.hpp>
+#include <flaggems/launch/host_entry.hpp>
 #include <flaggems/ops/dispatch/simt_reduce.hpp>
 #include <flaggems/ops/plan/reduce.hpp>
 
@@ -180,5 +181,23 @@ void launch_reduction(const char* op, const S& stream, const reduced_dims& plan,
       run(simt_space{layout.all, layout.space, layout.lanes_reduced});
   }
 }
+
+// Reductions of f32 that flaggems::compiled has.
+using sink_f32 = kernels::value_sink<f32, f32>;
+using either_f32 = kernels::either_sink<sink_f32, kernels::state_sink<f32>>;
+#define FLAGGEMS_REDUCTION_ONCE(reducer)                                                       \
+  FLAGGEMS_KERNEL_ONCE(                                                                        \
+      kernels::reduce_rows<kernels::reducer<f32>, kernels::flat_arg<f32, f32>, sink_f32>, i64, \
+      i64, kernels::flat_arg<f32, f32>, sink_f32);                                             \
+  FLAGGEMS_KERNEL_ONCE(kernels::reduce_inner<kernels::reducer<f32>, kernels::arg<f32, f32>,    \
+                                             kernels::no_index, either_f32>,                   \
+                       kernels::reduction_space, kernels::arg<f32, f32>, kernels::no_index,    \
+                       either_f32);                                                            \
+  FLAGGEMS_KERNEL_ONCE(kernels::reduce_outer<kernels::reducer<f32>, kernels::arg<f32, f32>,    \
+                                             kernels::no_index, sink_f32>,                     \
+                       kernels::reduction_space, kernels::arg<f32, f32>, kernels::no_index,    \
+                       sink_f32);                                                              \
+  FLAGGEMS_KERNEL_ONCE(kernels::reduce_parts<kernels::reducer<f32>, f32, sink_f32>,            \
+                       kernels::reduction_space, const f32*, const i64*, sink_f32)
 
 }  // namespace flaggems::detail

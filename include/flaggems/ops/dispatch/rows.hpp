@@ -7,6 +7,7 @@
 
 #include <flaggems/kernel/family/row/simt/registers.hpp>
 #include <flaggems/kernel/family/row/staged.hpp>
+#include <flaggems/launch/host_entry.hpp>
 #include <flaggems/ops/dispatch/register_rows.hpp>
 #include <flaggems/ops/dispatch/short_rows.hpp>
 #include <flaggems/ops/plan/row_check.hpp>
@@ -178,5 +179,15 @@ void launch_rows(const S& stream, const launch_config& config, const Space& spac
   if constexpr (check_row_program<typename checked_row_of<Program, V, Operands>::type, Program>())
     launch_checked_rows(stream, config, space, all, program);
 }
+
+// Row programs of f32 that flaggems::compiled has: of an input, an output and parameters.
+using row_f32 = kernels::row_arg<f32>;
+template <class... Params>
+using rows_f32 =
+    kernels::row_operands<kernels::operands<row_f32>, kernels::operands<kernels::row_target<f32>>,
+                          kernels::operands<Params...>, kernels::operands<>, kernels::operands<>>;
+#define FLAGGEMS_ROWS_ONCE(program, space, ...)                                            \
+  FLAGGEMS_KERNEL_ONCE(kernels::staged_row_program<program, rows_f32<__VA_ARGS__>>, space, \
+                       rows_f32<__VA_ARGS__>, program)
 
 }  // namespace flaggems::detail

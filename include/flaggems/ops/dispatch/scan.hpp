@@ -5,6 +5,8 @@
 #pragma once
 
 #include <flaggems/device/tensor.hpp>
+#include <flaggems/kernel/block/simt/machine.hpp>
+#include <flaggems/kernel/family/scan/simt/look_back.hpp>
 #include <flaggems/kernel/family/scan/simt/scan.hpp>
 #include <flaggems/kernel/family/scan/vector/scan.hpp>
 #include <flaggems/launch/launch.hpp>
@@ -13,6 +15,49 @@
 #include <flaggems/ops/plan/iteration.hpp>
 
 namespace flaggems::detail {
+
+/// The scan of rows that the threads of a SIMT device share: short ones by a warp each, few long
+/// ones by all blocks, others by a block each.
+template <class Op, class S, class T, class O>
+void launch_shared_rows(const S& stream, launch_config config, i64 rows, kernels::scan_space space,
+                        const kernels::arg<T, T>& from, const kernels::target<O>& to,
+                        const kernels::target<i64>& places) {
+  using D = device_of<S>;
+  using numbers = tuning<families::scan, D>;
+  constexpr i64 share = kernels::scan_share<Op, T, O>;
+  constexpr i64 warp = kernels::block_warp(D::geometry::warp_size);
+  constexpr i64 threads = numbers::threads, tile = share * threads;
+  static_assert(threads <= kernels::scan_once<Op, T, O>::max_threads);
+  const bool are_many = rows >= numbers::many_short_rows;
+  if (space.length <=
+      (are_many ? kernels::max_of(share * warp, numbers::short_row) : share * warp)) {
+    config.threads = are_many ? numbers::threads_of_short : int{warp};
+    config.tiles = kernels::ceil_div(rows, i64{config.threads} / warp);
+    return launch<kernels::scan_rows<Op, T, O>>(stream, config, space, from, to, places);
+  }
+  config.threads = static_cast<int>(
+      kernels::min_of(threads, kernels::round_up(kernels::ceil_div(space.length, share), warp)));
+  if (!numbers::looks_back || rows >= numbers::rows_looked_back ||
+      space.length <= tile * numbers::tiles_of_block) {
+    config.tiles = rows;
+    return launch<kernels::scan_block_rows<Op, T, O>>(stream, config, space, from, to, places);
+  }
+  space.chunk = tile;
+  space.chunks = kernels::ceil_div(space.length, tile);
+  const kernels::scan_slots slots{threads, space.chunks};
+  const i64 words = 1 + rows * slots.count() * kernels::published_state<typename Op::state>::words;
+  const pool_block<D> memory(work_of(words, i64{sizeof(u64)}), ref(stream), config.op);
+  auto* const data = static_cast<u64*>(memory.data());
+  launch_config clearing;
+  clearing.op = config.op;
+  clearing.threads = numbers::threads;
+  clearing.tiles = kernels::ceil_div(words, threads);
+  clearing.work = work_of(words, i64{sizeof(u64)});
+  launch<kernels::clear_words>(stream, clearing, words, threads, data);
+  config.tiles = rows * space.chunks;
+  config.scratch = scratch_bytes<i64>(1);
+  launch<kernels::scan_once<Op, T, O>>(stream, config, space, from, to, places, data);
+}
 
 /// The scan of x along dimension d; `places` has no data where the operation has none. There are
 /// elements, and all checks have passed.
@@ -42,12 +87,6 @@ void launch_scan(const char* op, const S& stream, const tensor_view<const T, D>&
   space.rows = it.tiles(space.columns ? kernels::scan_columns : 1);
   space.length = space.chunk = x.size(d);
   space.chunks = 1;
-  const i64 rows = it.numel();
-  if (rows < numbers::few_rows && space.length >= numbers::long_row) {
-    space.chunk = kernels::max_of(i64{numbers::least_chunk},
-                                  kernels::ceil_div(space.length, numbers::most_chunks));
-    space.chunks = kernels::ceil_div(space.length, space.chunk);
-  }
   space.from_step = step;
   space.to_step = out.stride(d);
   space.place_step = has_places ? places.stride(d) : 0;
@@ -59,13 +98,20 @@ void launch_scan(const char* op, const S& stream, const tensor_view<const T, D>&
   it.copy_strides(1, to.strides);
   it.copy_strides(2, to_places.strides);
 
+  const i64 rows = it.numel();
   launch_config config;
   config.op = op;
-  config.tiles = space.rows.tiles * space.chunks;
   config.work = work_of(x.numel(), sizeof(T) + sizeof(O), 2);
-  config.threads = space.columns                      ? static_cast<int>(kernels::scan_columns)
-                   : space.chunk < numbers::short_row ? numbers::threads_of_few
-                                                      : numbers::threads;
+  if constexpr (!has_vectors<D>)
+    if (!space.columns)
+      return launch_shared_rows<Op>(stream, config, rows, space, from, to, to_places);
+  if (rows < numbers::few_rows && space.length >= numbers::long_row) {
+    space.chunk = kernels::max_of(i64{numbers::least_chunk},
+                                  kernels::ceil_div(space.length, numbers::most_chunks));
+    space.chunks = kernels::ceil_div(space.length, space.chunk);
+  }
+  config.tiles = space.rows.tiles * space.chunks;
+  config.threads = static_cast<int>(kernels::scan_columns);
   using kernel = kernels::scan<Op, T, O>;
   using kernels::scan_pass;
   if (space.chunks == 1)

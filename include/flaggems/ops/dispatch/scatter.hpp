@@ -5,9 +5,12 @@
 // the kernels of lookups; writes by one thread for each place, or sorted.
 #pragma once
 
+#include <flaggems/kernel/block/simt/machine.hpp>
+#include <flaggems/kernel/family/index/simt/gather.hpp>
 #include <flaggems/kernel/family/index/simt/joined_lines.hpp>
 #include <flaggems/kernel/family/index/simt/writes.hpp>
 #include <flaggems/kernel/family/index/vector/scatter.hpp>
+#include <flaggems/ops/dispatch/gathered_copy.hpp>
 #include <flaggems/ops/dispatch/index_select.hpp>
 #include <flaggems/ops/sort.hpp>
 #include <flaggems/ops/triangle.hpp>
@@ -64,12 +67,45 @@ inline shape strides_in_words(int_list strides, int width) {
   return r;
 }
 
+/// The same on a SIMT device by vectors of indices, where these and the output lie next to each
+/// other; whether it could be.
+template <class W, class S, class T, class J, class D>
+bool gather_by_vectors(const char* op, const S& stream, const indexed_elements<const T, J, D>& x,
+                       const tensor_view<T, D>& out) {
+  using kernel = kernels::gather_at_vectors<W, J>;
+  constexpr i64 width = kernel::width;
+  constexpr i64 low[max_rank] = {};
+  const memory_layout to = layout_of(out), index = layout_of(x.index);
+  const i64 n = out.numel();
+  if (n % width != 0 || !takes_vectors(to, n) || !takes_vectors(index, n)) return false;
+  const memory_layout from{reinterpret_cast<const unsigned char*>(x.base), to.item, to.sizes,
+                           x.strides};
+  typename kernel::source source;
+  if (!padded_plan(to, from, low, pad_mode::constant).fill(source, width)) return false;
+  if (source.columns.divisor % width != 0) return false;
+  source.data = reinterpret_cast<const W*>(x.base);
+  source.filled = false;
+  source.value = W(0);
+  launch_config config;
+  config.op = op;
+  config.work = work_of(n, sizeof(T), 2);
+  plan_steps<D>(config, n / width, kernel::at_once);
+  launch<kernel>(stream, config, static_cast<u32>(n / width), source, x.index.data(), x.size,
+                 x.step, reinterpret_cast<W*>(out.data()));
+  return true;
+}
+
 /// out = the elements. There are some, and all checks have passed; an index out of range gives 0.
 template <class S, class T, class J, class D>
 void launch_gather(const char* op, const S& stream, const indexed_elements<const T, J, D>& x,
                    const tensor_view<T, D>& out) {
   const memory_layout layout = layout_of(out);
   const int width = has_vectors<D> ? 1 : common_width<8>(x, layout);
+  if constexpr (has_simt<D>) {
+    using word = typename word_of<T>::type;
+    if constexpr (sizeof(word) <= sizeof(J))
+      if (width == 1 && x.size > 0 && gather_by_vectors<word>(op, stream, x, out)) return;
+  }
   const shape sizes = sizes_in_words(out.sizes(), width);
   iteration it(sizes);
   it.add(sizes, strides_in_words(out.strides(), width));
@@ -457,7 +493,7 @@ bool launch_joined_lines(const char* op, const S& stream, tensor_view<T, D> out,
     launch_config config;
     config.op = op;
     config.tiles = lines;
-    config.threads = D::geometry::warp_size;
+    config.threads = kernels::block_warp(D::geometry::warp_size);
     config.scratch = scratch_bytes<typename kernel::C>(size);
     config.work = work_of(source.numel(), sizeof(T) + sizeof(J), 2);
     launch<kernel>(stream, config, space, to.data(), from.data(), at.data(), how);
@@ -472,6 +508,54 @@ bool launch_joined_lines(const char* op, const S& stream, tensor_view<T, D> out,
   return true;
 }
 
+/// Joins small floats along dimension d on vector workers, where all lie in contiguous lines;
+/// false, having written nothing, if they do not, or a line's sums would not stay in the cache.
+template <class S, class T, class J, class D>
+bool launch_small_lines(const char* op, const S& stream, const tensor_view<T, D>& out, int d,
+                        const tensor_view<const J, D>& index, const tensor_view<const T, D>& source,
+                        kernels::joining how) {
+  using numbers = tuning<families::index, D>;
+  const i64 count = index.size(d), size = out.size(d);
+  if (out.stride(d) != 1 || index.stride(d) != 1 || source.stride(d) != 1 ||
+      size > numbers::line_bytes / i64{sizeof(f32)} || size / numbers::widened > count)
+    return false;
+  const shape sizes = index.select(d, 0).shape_of();
+  iteration it(sizes);
+  it.add(sizes, out.select(d, 0).strides());
+  it.add(sizes, source.select(d, 0).strides());
+  it.add(sizes, index.select(d, 0).strides());
+  it.collapse();
+  kernels::target<T> to{out.data(), {}};
+  kernels::scatter_source<T, J> from{};
+  it.copy_strides(0, to.strides);
+  it.copy_strides(1, from.strides);
+  it.copy_strides(2, from.index_strides);
+  from.data = source.data();
+  from.index = index.data();
+  from.size = size;
+  const kernels::tiling space = it.tiles(1);
+  using kernel = kernels::scatter_lines<T, J>;
+  launch_config config;
+  config.op = op;
+  config.tiles = space.tiles;
+  config.scratch = scratch_bytes<f32>(size) + scratch_bytes<f32>(kernel::piece);
+  config.work = work_of(source.numel(), sizeof(T) + sizeof(J), 2);
+  launch<kernel>(stream, config, space, to, from, count, how);
+  return true;
+}
+
+/// Whether an index moves rows of neighbours along another dimension.
+template <class T, class J, class D>
+bool moves_rows(const tensor_view<T, D>& out, int dim, const tensor_view<const J, D>& index,
+                const tensor_view<const T, D>& source) {
+  constexpr i64 least = 8;  // elements
+  for (int d = 0; d < index.rank(); ++d)
+    if (d != dim && index.stride(d) == 0 && index.size(d) >= least && out.stride(d) == 1 &&
+        source.stride(d) == 1)
+      return true;
+  return false;
+}
+
 /// Writes source along a dimension of out, at an index of its sizes. Sums of small floats that are
 /// not small beside out are of a copy of it in f32: in the same order, and rounded once as well.
 template <class S, class T, class J, class D>
@@ -479,8 +563,11 @@ void launch_scatter_along(const char* op, const S& stream, const tensor_view<T, 
                           const tensor_view<const J, D>& index,
                           const tensor_view<const T, D>& source, kernels::joining how) {
   const meeting_dims meeting = meeting_dims{1} << dim;
-  if constexpr (!has_simt<D> && kernels::is_small_float<T>)
+  if constexpr (!has_simt<D> && kernels::is_small_float<T>) {
     if (how != kernels::joining::replace &&
+        launch_small_lines(op, stream, out, dim, index, source, how))
+      return;
+    if (how != kernels::joining::replace && !moves_rows(out, dim, index, source) &&
         out.numel() / tuning<families::index, D>::widened <= source.numel()) {
       auto sums = empty<f32>(stream, out.shape_of(), op);
       auto values = empty<f32>(stream, source.shape_of(), op);
@@ -490,6 +577,7 @@ void launch_scatter_along(const char* op, const S& stream, const tensor_view<T, 
                              std::as_const(values).view(), meeting, how);
       return assign_node(op, stream, out, cast<T>(sums).node);
     }
+  }
   if constexpr (has_simt<D>)
     if (how != kernels::joining::replace &&
         launch_joined_lines(op, stream, out, dim, index, source, how))

@@ -363,6 +363,34 @@ void launch_simt_columns(const char* op, const S& stream, Space& space, column_o
       stream, config, space, shares.of_threads, e, index, sink, make_parts(space));
 }
 
+/// A reduction of few rows that clusters share, if the device has clusters and `vectors` of a row's
+/// operands are neither few nor many; else gives false.
+template <class Reducer, class S, class E, class Index, class Sink, class IsVectorizable>
+bool launch_cluster_reduction(const char* op, const S& stream, const kernels::reduction_plane& rows,
+                              i64 width, i64 vectors, const E& e, const Index&, const Sink& sink,
+                              const IsVectorizable& is_vectorizable) {
+  using device = device_of<S>;
+  using numbers = tuning<families::reduce, device>;
+  if (!device::capabilities::clusters || rows.steps != 1 ||
+      rows.outputs * numbers::cluster > tuning<families::any, device>::units ||
+      vectors < numbers::shared_vectors || vectors > numbers::most_shared_vectors ||
+      !is_vectorizable())
+    return false;
+  kernels::reduction_plane space = rows;
+  space.chunk = kernels::ceil_div(space.inner, numbers::cluster * width) * width;
+  space.parts = kernels::ceil_div(space.inner, space.chunk);
+  launch_config config;
+  config.op = op;
+  config.tiles = space.outputs;
+  config.work = work_of(space.outputs, space.inner, 8);
+  config.threads = numbers::threads;
+  config.cluster = numbers::cluster;
+  using kernel = kernels::simt_reduce_cluster<Reducer, E, Index, Sink, numbers::threads>;
+  if (most_cluster<kernel>(stream, config, space, e, sink) < numbers::cluster) return false;
+  launch<kernel>(stream, config, space, e, sink);
+  return true;
+}
+
 /// Runs a reduction on a SIMT device. Kept lanes are vectorized by `width`.
 template <class Reducer, class C, class S, class Operands, class Node, class T, class Sink>
 void run_simt_reduction(const char* op, const S& stream, const Operands& operands, layout_list in,
@@ -413,6 +441,13 @@ void run_simt_reduction(const char* op, const S& stream, const Operands& operand
     const i64 elements = work_of(space.outputs, space.inner, space.steps);
     constexpr int leaves = kernels::row_vectors<row>::leaves;
     using shares_type = simt_shares<tuning<families::reduce, device>>;
+    if constexpr (std::is_same_v<space_type, kernels::reduction_plane> && leaves > 1 &&
+                  !Reducer::needs_index)
+      if (launch_cluster_reduction<Reducer>(
+              op, stream, space, width, work_of(ceil_shift(space.inner, bits_of(width)), leaves), e,
+              index, sink,
+              [&] { return is_vectorizable(operands, in, lane_dimension(space), width, true); }))
+        return;
     const shares_type shares = shares_type::inner(
         space, {width, leaves, kernels::is_long<row>},
         [&](i64 n) { return is_vectorizable(operands, in, lane_dimension(space), n, leaves > 1); });

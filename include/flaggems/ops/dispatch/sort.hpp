@@ -6,10 +6,12 @@
 #pragma once
 
 #include <flaggems/detail/thread_pool.hpp>
+#include <flaggems/kernel/block/simt/machine.hpp>
 #include <flaggems/kernel/family/order/simt/radix_sort.hpp>
 #include <flaggems/kernel/family/order/simt/sort.hpp>
 #include <flaggems/kernel/family/order/vector/merge_sort.hpp>
 #include <flaggems/kernel/family/order/vector/sort.hpp>
+#include <flaggems/launch/host_entry.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/plan/rows.hpp>
 
@@ -110,7 +112,7 @@ bool sort_in_blocks(const char* op, const S& stream, const kernels::row_space& s
     return true;
   }
   if (n > plan::most) return false;
-  constexpr int warp = device_of<S>::geometry::warp_size;
+  constexpr int warp = kernels::block_warp(device_of<S>::geometry::warp_size);
   config.threads = kernels::round_up(static_cast<int>(kernels::ceil_div(n, i64{plan::keys})), warp);
   config.scratch = plan::scratch(config.threads);
   if (values.data == nullptr)
@@ -220,5 +222,16 @@ void sort_rows(const char* op, const S& stream, const kernels::row_space& space,
       sort_by_radix<u64>(op, stream, space, from, to, places, descending, most, bits);
   }
 }
+
+FLAGGEMS_KERNEL_ONCE(kernels::sort<f32>, kernels::row_space, kernels::row_arg<f32>,
+                     kernels::row_target<f32>, kernels::row_target<i64>,
+                     kernels::sort_workspace<u32>, i32);
+FLAGGEMS_KERNEL_ONCE(kernels::sort_parts<f32>, kernels::row_space, i64, kernels::row_arg<f32>,
+                     kernels::sort_buffers<u32>, i64, i32);
+FLAGGEMS_KERNEL_ONCE(kernels::merge_parts<u32>, i64, kernels::sort_buffers<u32>, i64, i64);
+FLAGGEMS_KERNEL_ONCE(kernels::gather_sorted<f32>, kernels::row_space, i64, kernels::row_arg<f32>,
+                     kernels::sort_buffers<u32>, i64);
+FLAGGEMS_KERNEL_ONCE(kernels::write_row<f32>, kernels::row_space, i64, kernels::row_target<f32>,
+                     kernels::row_target<i64>, kernels::sort_buffers<u32>, i64);
 
 }  // namespace flaggems::detail

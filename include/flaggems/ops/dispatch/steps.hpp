@@ -8,7 +8,7 @@
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <span>
 
 namespace flaggems::detail {

@@ -7,6 +7,7 @@
 
 #include <flaggems/kernel/family/order/simt/topk.hpp>
 #include <flaggems/kernel/family/order/vector/topk.hpp>
+#include <flaggems/launch/host_entry.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/sort.hpp>
 
@@ -114,5 +115,9 @@ void topk_rows(const char* op, const S& stream, const kernels::row_space& space,
   launch<kernels::topk<T>>(stream, config, space, k, in, values, indices, memory.arg(),
                            static_cast<i32>(largest ? 1 : 0));
 }
+
+FLAGGEMS_KERNEL_ONCE(kernels::topk<f32>, kernels::row_space, i64, kernels::row_arg<f32>,
+                     kernels::row_target<f32>, kernels::row_target<i64>,
+                     kernels::sort_workspace<u32>, i32);
 
 }  // namespace flaggems::detail

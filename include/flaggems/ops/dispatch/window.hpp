@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches walks over windows: one kernel text on every device.
+// Launches walks over windows.
 #pragma once
 
+#include <flaggems/kernel/family/window/vector/resampled.hpp>
+#include <flaggems/kernel/family/window/vector/rows.hpp>
 #include <flaggems/launch/implementation.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/ops/plan/window.hpp>
@@ -21,7 +23,7 @@ void launch_windows(const char* op, const S& stream, const kernels::window_walk<
   if (n == 0) return;
   launch_config config;
   config.op = op;
-  config.tiles = kernels::ceil_div(n, kernel::tile);
+  config.tiles = kernels::ceil_div(n, kernels::window_tile);
   config.work = work_of(n, taps + 1, 2 * sizeof(T));
   launch<kernel>(stream, config, n, walk, fold);
 }

@@ -129,8 +129,9 @@ class iteration {
     ++rank_;
   }
 
-  /// The tiles of at most `chunk` elements of the innermost dimension; after arrange_transposed,
-  /// where that found an operand, of `depth` rows of at most 64 elements.
+  /// The tiles of at most `chunk` elements of the innermost dimension. With a `depth`, after
+  /// arrange_transposed: where that found an operand, of `depth` rows of at most 64 elements; else
+  /// of several short rows, if they are contiguous or one element each.
   [[nodiscard]] FLAGGEMS_NOINLINE_ONCE kernels::tiling tiles(i64 chunk, i64 depth = 1) const {
     kernels::tiling t{};
     const bool blocks = transposed_ && depth > 1;
@@ -142,13 +143,22 @@ class iteration {
     t.depth = 1;
     for (int d = 0; d < t.outer_rank; ++d) t.outer_sizes[d] = sizes_[d];
     int outer = t.outer_rank;
-    if (blocks) {
-      t.depth = depth;
-      t.depths = kernels::ceil_div(sizes_[--outer], depth);
+    const bool together =
+        !blocks && depth > 1 && outer > 0 && t.inner > 0 && t.inner <= chunk / 2 && is_dense();
+    if (blocks || together) {
+      --outer;
+      t.depth = blocks ? depth : kernels::min_of(sizes_[outer], chunk / t.inner);
+      t.depths = kernels::ceil_div(sizes_[outer], t.depth);
       t.tiles *= t.depths;
     }
     while (outer > 0) t.tiles *= sizes_[--outer];
     return t;
+  }
+  /// Whether rows along the innermost dimension are contiguous or one element each.
+  [[nodiscard]] bool is_dense() const {
+    for (int k = 0; k < operands_; ++k)
+      if (strides_[k][rank_ - 1] != 0 && strides_[k][rank_ - 1] != 1) return false;
+    return true;
   }
   /// Whether every count and offset is far below 2^32: a cheap test, true of most.
   [[nodiscard]] bool is_small() const {

@@ -13,7 +13,7 @@
 #include <flaggems/ops/plan/checks.hpp>
 #include <flaggems/ops/plan/iteration.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <type_traits>
 
 namespace flaggems {

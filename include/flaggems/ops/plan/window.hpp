@@ -100,9 +100,12 @@ struct window_plan {
       a.padding = number_of_dim(op, ask.padding, dims, d, "a padding", 0);
       a.dilation = number_of_dim(op, ask.dilation, dims, d, "a dilation", 1);
       i64 reach = 0, padded = 0;
-      if (!multiply(a.kernel - 1, a.dilation, reach) || !add(reach, 1, reach) ||
-          !add(a.padding, a.padding, padded) || !add(padded, a.size, padded)) [[unlikely]]
-        raise_sizes(op, "fewer than 2^63 elements", x);
+      if (!multiply(a.kernel - 1, a.dilation, reach) || !add(reach, 1, reach)) [[unlikely]]
+        raise(errc::invalid_argument, op, "a window over fewer than 2^63 elements",
+              text(a.kernel) + " elements with dilation " + text(a.dilation));
+      if (!add(a.padding, a.padding, padded) || !add(padded, a.size, padded)) [[unlikely]]
+        raise(errc::invalid_argument, op, "fewer than 2^63 padded elements",
+              text(a.size) + " elements with padding " + text(a.padding));
       if (ask.is_pool && a.padding > reach / 2) [[unlikely]]
         raise(errc::invalid_argument, op,
               "a padding of at most half the window, " + text(reach / 2), text(a.padding));
@@ -110,7 +113,7 @@ struct window_plan {
       // With ceil_mode the first window may reach beyond the input by less than a stride.
       if (a.size == 0 || rest <= (ask.ceil_mode ? -a.stride : -1)) [[unlikely]]
         raise(errc::shape_mismatch, op, "a padded input of at least the window " + text(reach),
-              to_string(x));
+              to_string(x) + " with padding " + text(a.padding));
       const i64 behind = kernels::max_of(rest, i64{0});
       a.result = behind / a.stride + 1;
       // One more, if it lies in the input or the padding before it, not all behind.

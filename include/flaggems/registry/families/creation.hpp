@@ -20,7 +20,12 @@ struct creation {
     // clang-format off
     return std::tuple(
         FLAGGEMS_BIND_RESULT(flaggems::empty, all_types, line("empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").without_out()),
-        FLAGGEMS_BIND_RESULT(flaggems::empty_strided, all_types, line("empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(under_strides, all_types, line("empty_strided(SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::empty_permuted, all_types, line("empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND_RESULT(flaggems::make_dep_token, all_types, line("_make_dep_token(*, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::list_to_tensor, all_types, line("_list_to_tensor(int[] self) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::functional_sym_constrain_range, all_types, line("_functional_sym_constrain_range(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::functional_sym_constrain_range_for_size, all_types, line("_functional_sym_constrain_range_for_size(Scalar size, int? min, int? max, Tensor dep_token) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::zeros, all_types, line("zeros(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::ones, all_types, line("ones(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
         FLAGGEMS_BIND_RESULT(flaggems::full, all_types, line("full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor").without_out()),
@@ -56,6 +61,24 @@ struct creation {
         FLAGGEMS_BIND(flaggems::fill_, from_value, "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)"),
         FLAGGEMS_BIND(flaggems::zero_, all_types, "zero_(Tensor(a!) self) -> Tensor(a!)"));
     // clang-format on
+  }
+
+ private:
+  /// flaggems::empty_strided, with gaps and elements in one place, too.
+  template <class T, class S>
+  static auto under_strides(const S& stream, int_list size, int_list stride) {
+    constexpr const char* op = "empty_strided";
+    flaggems::detail::check_layout(size, stride, i64{sizeof(T)}, op);
+    i64 reach = shape(size).numel() == 0 ? 0 : 1;
+    for (int d = 0; d < size.size(); ++d) {
+      if (stride[d] < 0) [[unlikely]]
+        raise(errc::invalid_argument, op, "strides that are not negative",
+              to_string(shape(stride)));
+      if (reach != 0) reach += (size[d] - 1) * stride[d];
+    }
+    bindings::strided_memory<T, device_of<S>> r{empty<T>(stream, {reach}, op), {}};
+    r.view = r.memory.view().as_strided(size, stride);
+    return r;
   }
 };
 

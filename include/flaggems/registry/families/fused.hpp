@@ -6,10 +6,13 @@
 #include <flaggems/ops/kv_cache.hpp>
 #include <flaggems/ops/moe.hpp>
 #include <flaggems/ops/moe_routing.hpp>
+#include <flaggems/ops/observers.hpp>
 #include <flaggems/ops/optimizer.hpp>
 #include <flaggems/ops/quantize.hpp>
 #include <flaggems/ops/rwkv.hpp>
 #include <flaggems/ops/sequence_batches.hpp>
+#include <flaggems/ops/sparse.hpp>
+#include <flaggems/ops/weight_packing.hpp>
 
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/dtypes.hpp>
@@ -34,17 +37,21 @@ namespace flaggems::operator_families {
 using quantized_types = type_list<f32, bf16, f16>;
 using expert_types = type_list<i32, i64>;
 
-/// Weights of i8.
-struct weight_of_8_bits {
-  static constexpr std::string_view parameter = "mat2";
+/// A tensor of one dtype, E, whatever the operator's.
+template <const char* Name, class E>
+struct always_of {
+  static constexpr std::string_view parameter = Name;
   template <class T, class D>
-  using example = tensor_view<const i8, D>;
+  using example = tensor_view<const E, D>;
   template <class T, class Dtypes, class D, class F>
-  static void choose(const boxed<D>& weights, const F& f) {
-    f(weights.view().template as<const i8>());
+  static void choose(const boxed<D>& x, const F& f) {
+    f(x.view().template as<const E>());
   }
 };
-using multiplied_types = bindings::with_choice<quantized_types, weight_of_8_bits>;
+inline constexpr char mat2_name[] = "mat2", places_name[] = "mat1_meta";
+using multiplied_types = bindings::with_choice<quantized_types, always_of<mat2_name, i8>>;
+using packed_types = bindings::with_choice<quantized_types, always_of<mat2_name, u8>>;
+using half_stored_types = bindings::with_choice<quantized_types, always_of<places_name, i16>>;
 
 /// What models fuse, and steps of their training.
 struct fused {
@@ -60,6 +67,14 @@ struct fused {
         FLAGGEMS_BIND(flaggems::fake_quantize_learnable_per_tensor_affine, quantized_types, line("_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max, float grad_factor=1.0) -> Tensor").keeps("scale", "zero_point").without_out()),
         FLAGGEMS_BIND(flaggems::per_token_group_quant_fp8, quantized_types, line("flaggems::per_token_group_quant_fp8(Tensor x, int group_size, float eps=1e-10, bool column_major_scales=False, bool scale_ue8m0=False) -> (Tensor, Tensor)").without_out()),
         FLAGGEMS_BIND(flaggems::weight_int8pack_mm, multiplied_types, "_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::convert_weight_to_int4pack, type_list<i32>, line("_convert_weight_to_int4pack(Tensor self, int innerKTiles) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::weight_int4pack_mm_with_scales_and_zeros, packed_types, line("_weight_int4pack_mm_with_scales_and_zeros(Tensor self, Tensor mat2, int qGroupSize, Tensor qScale, Tensor qZeros) -> Tensor").keeps("qScale", "qZeros")),
+        FLAGGEMS_BIND(flaggems::dyn_quant_pack_4bit_weight, type_list<u8>, line("_dyn_quant_pack_4bit_weight(Tensor weights, Tensor scales_zeros, Tensor? bias, int block_size, int in_features, int out_features) -> Tensor").keeps("scales_zeros", "bias").without_out()),
+        FLAGGEMS_BIND(flaggems::gather_block_quantized, type_list<i8>, line("flaggems::gather_block_quantized(Tensor quantized_data, Tensor scales, Tensor? indices=None, int block_size=128) -> Tensor").keeps("scales")),
+        FLAGGEMS_BIND(flaggems::choose_qparams_optimized, type_list<f32>, line("choose_qparams_optimized(Tensor input, int numel, int n_bins, float ratio, int bit_width) -> (Tensor, Tensor)").without_out()),
+        FLAGGEMS_BIND(flaggems::fused_moving_avg_obs_fq_helper, quantized_types, line("_fused_moving_avg_obs_fq_helper(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, bool per_row_fake_quant=False, bool symmetric_quant=False) -> (Tensor output, Tensor mask)").keeps("running_min", "running_max", "scale").without_out()),
+        FLAGGEMS_BIND(flaggems::sparse_sampled_addmm, floating_types, line("flaggems::sparse_sampled_addmm(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor").options_from("beta")),
+        FLAGGEMS_BIND(flaggems::sparse_semi_structured_mm, half_stored_types, line("_sparse_semi_structured_mm(Tensor mat1, Tensor mat1_meta, Tensor mat2, *, ScalarType? out_dtype=None) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::jagged_to_padded_dense_forward, numeric_types, line("_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::pack_seq, floating_types, line("flaggems::pack_seq(Tensor x, Tensor lengths, float pad_value) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::unpack_seq, floating_types, line("flaggems::unpack_seq(Tensor packed_tensor, Tensor lengths) -> Tensor").without_out()),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/ops/ctc_loss.hpp>
 #include <flaggems/ops/loss.hpp>
 #include <flaggems/ops/nll_loss.hpp>
 
@@ -27,6 +28,12 @@ struct loss {
         FLAGGEMS_BIND(flaggems::huber_loss, floating_types, line("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor").values_as_target()),
         FLAGGEMS_BIND(flaggems::smooth_l1_loss, floating_types, line("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor").values_as_target()),
         FLAGGEMS_BIND(flaggems::soft_margin_loss, floating_types, line("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor").values_as_target()),
+        FLAGGEMS_BIND(flaggems::ctc_loss, floating_types, line("ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::ctc_loss, floating_types, line("ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::ctc_loss_forward, floating_types, line("_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)").without_out()),
+        FLAGGEMS_BIND(flaggems::ctc_loss_forward, floating_types, line("_ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)").without_out()),
+        FLAGGEMS_BIND(flaggems::ctc_loss_backward, floating_types, line("_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor").keeps("neg_log_likelihood", "log_alpha").without_out()),
+        FLAGGEMS_BIND(flaggems::ctc_loss_backward, floating_types, line("_ctc_loss_backward.Tensor(Tensor grad, Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor").keeps("neg_log_likelihood", "log_alpha").without_out()),
         FLAGGEMS_BIND(flaggems::binary_cross_entropy, floating_types, line("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor").values_as_target()),
         FLAGGEMS_BIND(flaggems::binary_cross_entropy_with_logits, floating_types, line("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor").values_as_target()),
         FLAGGEMS_BIND(flaggems::margin_ranking_loss, floating_types, line("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor").values_as_target()),

@@ -39,8 +39,9 @@ struct class_target {
 };
 using loss_types = with_choice<floating_types, class_target>;
 /// A reserve of bytes, which is not read.
+template <const char* Name>
 struct unread_reserve {
-  static constexpr std::string_view parameter = "reserveSpace";
+  static constexpr std::string_view parameter = Name;
   template <class T, class D>
   using example = std::nullopt_t;
   template <class T, class Dtypes, class D, class F>
@@ -48,7 +49,9 @@ struct unread_reserve {
     f(std::nullopt);
   }
 };
-using reserve_types = with_choice<floating_types, unread_reserve>;
+inline constexpr char reserve_name[] = "reserveSpace", reserved_name[] = "reservedSpace";
+using reserve_types = with_choice<floating_types, unread_reserve<reserve_name>>;
+using reserved_types = with_choice<floating_types, unread_reserve<reserved_name>>;
 }  // namespace bindings
 }  // namespace flaggems
 
@@ -91,6 +94,8 @@ struct row {
         FLAGGEMS_BIND(flaggems::batch_norm_with_update, floating_types, line("_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)").without_out()),
         FLAGGEMS_BIND(flaggems::batch_norm_with_update_functional, floating_types, line("_batch_norm_with_update_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)").without_out()),
         FLAGGEMS_BIND(flaggems::batch_norm_no_update, floating_types, line("_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)").without_out()),
+        FLAGGEMS_BIND(flaggems::batch_norm_impl_index, floating_types, line("flaggems::batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor)").updates("running_mean", "running_var").without_out()),
+        FLAGGEMS_BIND(flaggems::batch_norm_impl_index_backward, bindings::reserved_types, line("_batch_norm_impl_index_backward(int impl_index, Tensor input, Tensor grad_output, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var_transform, bool train, float eps, bool[3] output_mask, Tensor reservedSpace) -> (Tensor, Tensor, Tensor)").keeps("save_mean", "save_var_transform").without_out()),
         FLAGGEMS_BIND(flaggems::cudnn_batch_norm, floating_types, line("cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor, Tensor)").updates("running_mean", "running_var").without_out()),
         FLAGGEMS_BIND(flaggems::miopen_batch_norm, floating_types, line("miopen_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon) -> (Tensor, Tensor, Tensor)").updates("running_mean", "running_var").without_out()),
         FLAGGEMS_BIND(flaggems::native_batch_norm_backward, floating_types, line("native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)").keeps("save_mean", "save_invstd").without_out()),

@@ -5,6 +5,7 @@
 #include <flaggems/ops/embedding_backward.hpp>
 #include <flaggems/ops/gather.hpp>
 #include <flaggems/ops/index_backward.hpp>
+#include <flaggems/ops/masked_index.hpp>
 #include <flaggems/ops/membership.hpp>
 #include <flaggems/ops/nonzero.hpp>
 #include <flaggems/ops/scatter.hpp>
@@ -25,6 +26,8 @@ struct scatter {
         FLAGGEMS_BIND(flaggems::take, stored_types, "take(Tensor self, Tensor index) -> Tensor"),
         FLAGGEMS_BIND(flaggems::index, stored_types, "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::index_put, numeric_types, "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::unsafe_masked_index, numeric_types, line("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::unsafe_masked_index_put_accumulate, numeric_types, line("_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor").without_out()),
         FLAGGEMS_BIND_IN_PLACE(flaggems::scatter, numeric_types, "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::scatter, numeric_types, "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor"),
         FLAGGEMS_BIND_IN_PLACE(flaggems::scatter, numeric_types, "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor"),
@@ -55,6 +58,8 @@ struct scatter {
         FLAGGEMS_BIND(flaggems::masked_scatter_backward, numeric_types, line("masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::isin, numeric_types, line("isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor").promotes()),
         FLAGGEMS_BIND(flaggems::one_hot, type_list<i64>, line("one_hot(Tensor self, int num_classes=-1) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::embedding_bag_dense_backward, floating_types, "_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor"),
+        FLAGGEMS_BIND(flaggems::embedding_bag_per_sample_weights_backward, floating_types, "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor"),
         FLAGGEMS_BIND(flaggems::embedding_dense_backward, floating_types, "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor"),
         FLAGGEMS_BIND(flaggems::embedding_backward, floating_types, line("embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor").without_out()));
     // clang-format on

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <flaggems/ops/copy.hpp>
 #include <flaggems/ops/views.hpp>
 #include <flaggems/tensor/complex_views.hpp>
 
@@ -9,7 +10,7 @@
 
 namespace flaggems::operator_families {
 
-/// Views of an argument's memory, which launch nothing.
+/// Views of an argument's memory, which launch nothing but where reshape and flatten have to copy.
 struct views {
   static constexpr auto lines() {
     using bindings::line;
@@ -26,8 +27,8 @@ struct views {
         FLAGGEMS_BIND_VIEW(x.broadcast_to(a...), "broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.expand(shape(a.sizes()...)), "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.view(a...), "view(Tensor(a) self, SymInt[] size) -> Tensor(a)"),
-        FLAGGEMS_BIND_VIEW(x.reshape(a...), "reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)"),
-        FLAGGEMS_BIND_VIEW(x.flatten(a...), "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)"),
+        FLAGGEMS_BIND_VIEW(of_sizes("reshape", stream, x, rows_of(x).reshape(a...)), line("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)").version(2)),
+        FLAGGEMS_BIND_VIEW(of_sizes("flatten", stream, x, rows_of(x).flatten(a...)), line("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)").version(2)),
         FLAGGEMS_BIND_VIEW(x.unflatten(a...), "unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.squeeze(), "squeeze(Tensor(a) self) -> Tensor(a)"),
         FLAGGEMS_BIND_VIEW(x.squeeze(a...), "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)"),
@@ -53,6 +54,36 @@ struct views {
   }
 
  private:
+  /// x as if it were contiguous, for what sizes make of its sizes.
+  template <class View>
+  static View rows_of(const View& x) {
+    return View(x.data(), x.dtype(), x.sizes());
+  }
+  /// x under the sizes of `rows`: a view, or a copy where there is none.
+  template <class D>
+  static any_tensor<D> of_sizes(const char* op, const stream_ref<D>& stream, const any_view<D>& x,
+                                const any_view<D>& rows) {
+    shape strides;
+    const detail::layout from{x.sizes(), x.strides(), 0};
+    if (detail::view_strides(from, shape(rows.sizes()), strides))
+      return any_tensor<D>(x.as_strided(rows.sizes(), strides));
+    switch (size_of(x.dtype())) {  // what the bits mean is of no account
+      case 1: return copy_of<u8>(op, stream, x, rows);
+      case 2: return copy_of<i16>(op, stream, x, rows);
+      case 4: return copy_of<i32>(op, stream, x, rows);
+      case 8: return copy_of<i64>(op, stream, x, rows);
+      default: return copy_of<c128>(op, stream, x, rows);
+    }
+  }
+  template <class T, class D>
+  static any_tensor<D> copy_of(const char* op, const stream_ref<D>& stream, const any_view<D>& x,
+                               const any_view<D>& rows) {
+    auto made = empty<T>(stream, shape(x.sizes()), op);
+    const any_view<D> bits(x.data(), dtype_of<T>, x.sizes(), x.strides());
+    detail::copy_into(op, stream, made.view(), bits.template as<const T>());
+    const any_view<D> view(made.data(), x.dtype(), rows.sizes());
+    return any_tensor<D>(view, std::move(made).release());
+  }
   template <class View>
   static View expand(const View& x, int_list sizes, bool) {
     return x.expand(sizes);

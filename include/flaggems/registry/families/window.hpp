@@ -4,7 +4,9 @@
 
 #include <flaggems/ops/adaptive_pool.hpp>
 #include <flaggems/ops/conv_transpose.hpp>
+#include <flaggems/ops/convolution_backward.hpp>
 #include <flaggems/ops/fold.hpp>
+#include <flaggems/ops/fractional_pool.hpp>
 #include <flaggems/ops/grid_sample.hpp>
 #include <flaggems/ops/interpolate.hpp>
 #include <flaggems/ops/max_unpool.hpp>
@@ -75,6 +77,9 @@ struct window {
         FLAGGEMS_BIND(flaggems::conv_transpose3d, floating_types, line("conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor").outputs_after(3).without_out()),
         FLAGGEMS_BIND(flaggems::max_unpool2d, floating_types, line("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::max_unpool3d, floating_types, line("max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor").without_out()),
+        FLAGGEMS_BIND(flaggems::fractional_max_pool2d, floating_types, line("fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)").out("output").writes("output", "indices").outputs_after(4)),
+        FLAGGEMS_BIND(flaggems::fractional_max_pool2d_backward, floating_types, line("fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor indices) -> Tensor").out("grad_input").writes("grad_input")),
+        FLAGGEMS_BIND(flaggems::convolution_double_backward, floating_types, line("_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)").without_out()),
         FLAGGEMS_BIND(flaggems::grid_sampler, floating_types, line("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor").without_out()),
         FLAGGEMS_BIND(flaggems::grid_sampler_2d, floating_types, line("grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor")),
         FLAGGEMS_BIND(flaggems::grid_sampler_3d, floating_types, line("grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor")),

@@ -60,6 +60,11 @@ struct tuning<families::gemm, Device> : default_tuning<families::gemm, Device> {
   /// The same with scales of 128 lines, all of a tile.
   static constexpr warp_group_numbers warp_group_block_tiles[] = {{128, 128, 6, 2, false, 798, 130},
                                                                   {128, 64, 8, 1, false, 606, 70}};
+  /// Groups of rows (not measured): of 16 bits, and of each step by itself or few columns; for more
+  /// rows than these of a group.
+  static constexpr warp_group_numbers grouped_warp_tile = {128, 256, 4, 1, false, 0, 0},
+                                      grouped_warp_step_tile = {128, 128, 6, 1, false, 0, 0};
+  static constexpr i64 grouped_warp_rows = 64;
   static constexpr warp_group_costs warp_group_other_costs = {0.00095, 8100, 0.0113, 256};
   /// Rows of a cluster's blocks that pass over all columns together: 8192^3 in 797 TFLOP/s, by half
   /// as many 787, by twice as many 789.

@@ -32,7 +32,8 @@ struct compiler_functions {
   int (*image)(void* program, char* bytes);
 };
 
-/// The compiler of `Api`, opened at first use.
+/// The compiler of `Api`, opened at first use. `Api::finish`, where there is one, makes the
+/// driver's image of the compiler's, and returns why it cannot.
 template <class Api>
 class compiler_library {
  public:
@@ -64,7 +65,10 @@ class compiler_library {
       made.image.resize(bytes);
       result = call_.image(unit.handle, made.image.data());
     }
-    if (result == 0) return made;
+    if (result == 0) {
+      if constexpr (requires { Api::finish(made.image); }) made.failure = Api::finish(made.image);
+      return made;
+    }
     made.failure = call_.error_string(result);
     if (unit.handle != nullptr && call_.log_size(unit.handle, &bytes) == 0 && bytes > 1) {
       made.log.resize(bytes - 1);

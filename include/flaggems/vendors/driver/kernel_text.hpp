@@ -222,7 +222,7 @@ inline constexpr std::string_view letters_of_names =
         result[d.text] = known = true;
         const std::string_view pasted = d.pasted_in(part);
         if (pasted.empty()) continue;
-        const std::string row = "(" + std::string(pasted) + ",";
+        const std::string row = std::string("(").append(pasted).append(",");
         for (std::size_t k = 0; k < result.size(); ++k)
           if (std::string_view(texts.texts[k]).find(row) != std::string_view::npos)
             result[k] = true;

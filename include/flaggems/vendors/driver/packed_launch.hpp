@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What OpenCL and Level Zero share: a current device of each thread, which their drivers do not
-// keep, and launches of kernels that clang compiles as OpenCL's language, whose arguments are one
-// pack of words (kernel/block/simt/entry.hpp).
+// keep, and launches of kernels whose arguments are one pack of words, as those are that clang
+// compiles as OpenCL's language (kernel/block/simt/entry.hpp).
 #pragma once
 
 #include <flaggems/device/memory_pool.hpp>
@@ -24,6 +24,7 @@ struct packed_kernel {
 struct packed_limits {
   int compute_units = 1, max_threads = 1;
   i64 local_memory = 0, max_grid = 0;
+  int slot_bytes = 16;  // a work-item's, for shuffles: opencl_machine::slot_bytes
 };
 
 /// A launch in work-items and bytes; `workspace` is null where scratch is in local memory.
@@ -74,6 +75,19 @@ struct packed_launch {
     if (index < 0 || index >= device_count()) [[unlikely]]
       raise_no_device<Device>(op, index);
   }
+  /// A kernel's image for a device: the program's, else one that is made in `compiled`. A device
+  /// type whose devices take other code than `Api`'s has a function of this name.
+  static std::string_view find_image(const char* op, int /*index*/, const kernel_instance& instance,
+                                     std::string& compiled) {
+    return image_for<Api>(op, instance, Api::target, compiled);
+  }
+  template <class Compiled>
+  static std::string_view image_for(const char* op, const kernel_instance& instance,
+                                    std::string_view target, std::string& compiled) {
+    const std::string_view image = precompiled_image_of<Compiled>(instance, target);
+    if (!image.empty()) return image;
+    return compiled = runtime_compiler<Compiled>::get().image_of(op, instance, target);
+  }
 
  private:
   static int& current() noexcept {
@@ -98,9 +112,7 @@ struct packed_launch {
     const pool_lock lock(one_at_a_time);
     if (kernel.native.load() != nullptr) return;  // another thread was faster
     std::string compiled;
-    std::string_view image = precompiled_image_of<Api>(instance, Api::target);
-    if (image.empty())
-      image = compiled = runtime_compiler<Api>::get().image_of(op, instance, Api::target);
+    const std::string_view image = Device::find_image(op, index, instance, compiled);
     int most = limits.max_threads;
     void* const native = Device::make_kernel(op, index, image, most);
     constexpr int warp_size = Device::geometry::warp_size;
@@ -118,7 +130,7 @@ struct packed_launch {
     const int wanted = kernels::round_up((std::max)(config.threads, 1) * config.cluster,
                                          int{Device::geometry::warp_size});
     const int threads = (std::min)(wanted, kernel.max_threads);
-    const i64 fixed = kernels::exchange_bytes + i64{slot_bytes} * threads;
+    const i64 fixed = kernels::exchange_bytes + i64{limits.slot_bytes} * threads;
     i64 grid = (std::min)(config.tiles, config.blocks_per_unit > 0
                                             ? i64{limits.compute_units} * config.blocks_per_unit
                                             : limits.max_grid);
@@ -136,7 +148,6 @@ struct packed_launch {
     Device::enqueue(kernel, index, s, config, {grid, threads, fixed, memory.data(), slice}, words,
                     bytes);
   }
-  static constexpr int slot_bytes = 16;       // opencl_machine::slot_bytes
   static constexpr i64 workspace_blocks = 2;  // a unit, where scratch is in a workspace
 };
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/device/execution.hpp>
+#include <flaggems/kernel/block/simt/machine.hpp>
 
 namespace flaggems::detail {
 
@@ -13,7 +14,7 @@ template <int WarpSize>
 struct simt_policies {
   struct geometry {
     static constexpr int warp_size = WarpSize;
-    static constexpr int preferred_warps = 256 / WarpSize;
+    static constexpr int preferred_warps = 256 / kernels::block_warp(WarpSize);
     static constexpr i64 max_grid = 0x7fffffff;
     static constexpr int grid_quantum = 1;
     static constexpr bool cap_grid_to_units = false;

@@ -10,7 +10,6 @@
 #include <flaggems/vendors/driver/kernel_text.hpp>
 
 #include <string>
-#include <vector>
 
 namespace flaggems::detail {
 

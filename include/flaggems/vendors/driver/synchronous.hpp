@@ -20,8 +20,10 @@ struct timestamp {
 }  // namespace detail
 
 /// What a device type has of streams and events if its driver has none: a stream is a number, an
-/// event the host's time. To derive from; its capabilities say `synchronous_streams`.
+/// event the host's time. To derive from, which says as much as `synchronous_streams` of the
+/// capabilities.
 struct synchronous_streams {
+  static constexpr bool calls_return_when_done = true;
   using stream_handle = i64;
   static stream_handle create_stream(int /*priority*/) {
     static std::atomic<i64> last{0};

@@ -9,9 +9,7 @@
 #include <flaggems/detail/pool_mutex.hpp>
 #include <flaggems/vendors/level_zero/driver.hpp>
 
-#include <cstring>
 #include <deque>
-#include <utility>
 #include <vector>
 
 namespace flaggems {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // OpenCL's functions, opened at run time, and its devices that kernels run on: those that take
-// LLVM's code (cl_khr_spir).
+// LLVM's code (cl_khr_spir), and NVIDIA's, which take PTX.
 #pragma once
 
 #include <flaggems/detail/dynamic_library.hpp>
@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 namespace flaggems::detail {
@@ -41,7 +40,9 @@ enum : u32 {
   kernel_work_group_size = 0x11b0,
   kernel_exec_info_svm_ptrs = 0x11b6,
   event_command_execution_status = 0x11d3,
-  profiling_command_end = 0x1283
+  profiling_command_end = 0x1283,
+  device_compute_capability_major_nv = 0x4000,
+  device_compute_capability_minor_nv = 0x4001
 };
 }  // namespace cl
 
@@ -191,6 +192,7 @@ class opencl_driver {
   struct device {
     void* id = nullptr;
     u64 memory_kinds = 0;  // of shared virtual memory
+    int capability = 0;    // of NVIDIA's, which take PTX: 90; 0 of those that take LLVM's code
   };
 
   static const opencl_driver& get() noexcept {
@@ -243,10 +245,17 @@ class opencl_driver {
     if (count_ == 0 && reason_.empty()) reason_ = text(library_.path()) + " finds none";
   }
   void add(void* id) {
-    if (words(id, cl::device_extensions).find("cl_khr_spir") == std::string::npos)
-      reason_ = text(words(id, cl::device_name)) + " takes no code of LLVM's (cl_khr_spir)";
+    const std::string extensions = words(id, cl::device_extensions);
+    const auto has = [&](const char* name) { return extensions.find(name) != extensions.npos; };
+    int capability = 0;
+    if (!has("cl_khr_spir") && has("cl_nv_device_attribute_query"))
+      capability = number<int>(id, cl::device_compute_capability_major_nv) * 10 +
+                   number<int>(id, cl::device_compute_capability_minor_nv);
+    if (!has("cl_khr_spir") && capability == 0)
+      reason_ = text(words(id, cl::device_name)) +
+                " takes neither LLVM's code (cl_khr_spir) nor PTX (cl_nv_device_attribute_query)";
     else if (count_ < max_devices)
-      devices_[count_++] = {id, number<u64>(id, cl::device_svm_capabilities)};
+      devices_[count_++] = {id, number<u64>(id, cl::device_svm_capabilities), capability};
   }
 
   dynamic_library library_;

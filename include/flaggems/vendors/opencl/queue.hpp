@@ -12,6 +12,9 @@ namespace flaggems {
 struct opencl_queue {
   void* native = nullptr;                 ///< a cl_command_queue
   detail::atomic<u64> given{0}, done{0};  ///< commands that were queued; that are known to be done
+  detail::pool_mutex mutex;
+  void* mark = nullptr;  ///< behind the first `marked` commands, where somebody asked for those
+  u64 marked = 0;
 };
 
 /// An event: the mark of its last record, a cl_event.
@@ -27,6 +30,7 @@ struct opencl_device {
   void* context = nullptr;
   void* id = nullptr;
   int compute_units = 1, max_threads = 1;
+  int capability = 0;  // of a device that takes PTX, else 0
   i64 local_memory = 0;
   opencl_queue queue;
   opencl_memory memory;
@@ -58,6 +62,7 @@ struct opencl_device {
     compute_units = driver.number<int>(id, cl::device_max_compute_units);
     max_threads = static_cast<int>((std::min)(
         driver.number<std::size_t>(id, cl::device_max_work_group_size), std::size_t{most_threads}));
+    capability = driver.at(index).capability;
     local_memory = driver.number<i64>(id, cl::device_local_mem_size);
     queue.native = new_queue(op);
     memory.open(op, context, driver.at(index), queue.native);

@@ -212,24 +212,36 @@ class simt_block {
   template <class S, class Op>
   FLAGGEMS_INLINE S exclusive_scan_block(const S& mine, const S& neutral, Op op, S& total,
                                          source_line line = FLAGGEMS_CALLER_LINE) const {
-    const int lane = thread() % warp_size, warp = thread() / warp_size;
-    const int warps = threads() / warp_size;
+    const int lane = thread() % warp_size;
     S inclusive = mine;
     for (int delta = 1; delta < warp_size; delta *= 2) {
       const S below = shuffle_up(inclusive, delta, line);
       if (lane >= delta) inclusive = op(below, inclusive);
     }
     const S below = shuffle_up(inclusive, 1, line);
-    S before = neutral;
-    total = neutral;
+    const S before = exclusive_scan_warps<S>(inclusive, neutral, op, total, line);
+    if (lane == 0) return before;
+    return op(before, below);
+  }
+  /// The same of one state a warp, which its last lane gives.
+  template <class S, class Op>
+  FLAGGEMS_INLINE S exclusive_scan_warps(const S& mine, const S& neutral, Op op, S& total,
+                                         source_line line = FLAGGEMS_CALLER_LINE) const {
+    const int warp = thread() / warp_size, warps = threads() / warp_size;
+    if constexpr (!shuffling_by_blocks<Machine>) {
+      if (warps == 1) {
+        total = shuffle_from(mine, warp_size - 1, line);
+        return neutral;
+      }
+    }
+    S before = total = neutral;
     const auto totals = next_exchange<S>();
-    if (lane == warp_size - 1) totals.write(warp, inclusive, line);
+    if (thread() % warp_size == warp_size - 1) totals.write(warp, mine, line);
     machine_.sync(line);
     for (int w = 0; w < warps; ++w) {
       if (w == warp) before = total;
       total = op(total, totals.read(w, line));
     }
-    if (lane > 0) before = op(before, below);
     return before;
   }
 
@@ -343,6 +355,13 @@ class simt_block {
   FLAGGEMS_INLINE T shuffle_xor(const T& x, int mask,
                                 source_line line = FLAGGEMS_CALLER_LINE) const {
     return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_xor(w, mask, line); });
+  }
+
+  /// x of the lane `delta` below, or its own x where there is none. All threads take part.
+  template <class T>
+  FLAGGEMS_INLINE T shuffle_up(const T& x, int delta,
+                               source_line line = FLAGGEMS_CALLER_LINE) const {
+    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta, line); });
   }
 
   /// x of lane `lane` of the warp, which may differ from thread to thread. All threads of the block
@@ -560,10 +579,6 @@ class simt_block {
       using bits = uint_of_size<static_cast<int>(sizeof(T))>;
       return bit_cast<T>(static_cast<bits>(f(static_cast<u32>(bit_cast<bits>(x)))));
     }
-  }
-  template <class T>
-  FLAGGEMS_INLINE T shuffle_up(const T& x, int delta, source_line line) const {
-    return by_words(x, [&](u32 w) FLAGGEMS_LAMBDA { return machine_.shuffle_up(w, delta, line); });
   }
 
   /// Block-local entries, one per warp, double-buffered: a collective that writes them before a

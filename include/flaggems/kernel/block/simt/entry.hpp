@@ -14,6 +14,8 @@
 //              i64 slice)
 //              where `shared` has exchange_bytes + slot_bytes * work-items + scratch bytes, and
 //              `memory` is the buffer that all addresses are in, or null
+//   CUDA, launched by OpenCL
+//              the same parameters, of which `shared` has no slots
 //
 // With slice > 0, scratch is not in shared memory but at block * slice bytes in the workspace. The
 // arguments are one struct by value, laid out as separate arguments would be.
@@ -140,12 +142,53 @@ struct entry_of {
   FLAGGEMS_INLINE static void run_given(u64 address, const Machine& machine) {
     run<Machine>(*reinterpret_cast<const arguments*>(address), machine);
   }
+#elif FLAGGEMS_CUDA_BY_OPENCL
+  struct alignas(u64) alignas(arguments) whole_words {  // read in place
+    arguments args;
+  };
+  using given = conditional<(sizeof(whole_words) <= most_argument_bytes), whole_words, u64>;
+  FLAGGEMS_INLINE static const arguments& in(const whole_words& packed) { return packed.args; }
+  FLAGGEMS_INLINE static const arguments& in(u64 address) {
+    return *reinterpret_cast<const arguments*>(address);
+  }
 #endif
 };
 
 }  // namespace flaggems::kernels
 
-#if FLAGGEMS_LANGUAGE_CUDA
+#if FLAGGEMS_CUDA_BY_OPENCL
+
+namespace flaggems::kernels {
+
+#if FLAGGEMS_DEVICE_CODE
+/// `shared` is an address within shared memory, as OpenCL's local pointers are.
+template <class Entry>
+__device__ __forceinline__ void run_by_opencl(const typename Entry::given& given, u64 shared,
+                                              u64 workspace, i64 slice) {
+  u64 generic;
+  asm("cvta.shared.u64 %0, %1;" : "=l"(generic) : "l"(shared));
+  auto* const exchange = reinterpret_cast<unsigned char*>(generic);
+  unsigned char* scratch = exchange + exchange_bytes;
+  if (slice > 0)
+    scratch = reinterpret_cast<unsigned char*>(workspace) + static_cast<i64>(blockIdx.x) * slice;
+  Entry::template run<cuda_machine>(Entry::in(given), cuda_machine(exchange, scratch));
+}
+#endif
+
+}  // namespace flaggems::kernels
+
+// vendors/opencl/ptx.hpp says of the parameters 1 and 2 what memory they point into.
+#define FLAGGEMS_INSTANCE(name, ...)                                                              \
+  extern "C" __global__ void __launch_bounds__(                                                   \
+      flaggems::kernels::entry_of<__VA_ARGS__>::max_threads,                                      \
+      flaggems::kernels::entry_of<__VA_ARGS__>::min_blocks)                                       \
+      name(const __grid_constant__ typename flaggems::kernels::entry_of<__VA_ARGS__>::given args, \
+           flaggems::u64 shared, flaggems::u64, flaggems::u64 workspace, flaggems::i64 slice) {   \
+    flaggems::kernels::run_by_opencl<flaggems::kernels::entry_of<__VA_ARGS__>>(args, shared,      \
+                                                                               workspace, slice); \
+  }
+
+#elif FLAGGEMS_LANGUAGE_CUDA
 
 extern __shared__ __align__(16) unsigned char flaggems_shared[];
 

@@ -18,6 +18,10 @@ inline constexpr i64 exchange_bytes = 2 * 32 * 16;
 /// scratch: two mbarriers, and two buffers of up to 8 blocks' entries of 16 bytes.
 inline constexpr i64 mailbox_bytes = 16 + 2 * 8 * 16;
 
+/// The lanes of a block's warps on a device whose own warps have `lanes`. Kernels count on 32:
+/// where fewer shuffle, the machine makes warps by memory and barriers (`shuffles_by_blocks`).
+FLAGGEMS_INLINE constexpr int block_warp(int lanes) { return lanes < 32 ? 32 : lanes; }
+
 /// The greater (lesser) of two; NaN if one is.
 FLAGGEMS_INLINE f32 greater_or_nan(f32 a, f32 b) {
 #if FLAGGEMS_CUDA_EXTREMA_OF_NAN

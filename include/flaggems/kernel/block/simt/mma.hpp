@@ -102,10 +102,17 @@ struct cuda_mma {
       multiply<f16>(c, x, y);
     }
   }
+  /// The lower two elements of a word as numbers of f16.
   template <class T>
   FLAGGEMS_INLINE static u32 widened(u32 pair) {
-    return pack_halves<f16>(T::from_bits(static_cast<u8>(pair)),
-                            T::from_bits(static_cast<u8>(pair >> 8)));
+    if constexpr (is_same<T, f8e5m2>) return __byte_perm(pair, 0, 0x1404);
+    // The same fields in f16 say 2^-8 times the number, of which NaN alone is another.
+    const u32 apart = __byte_perm(pair, 0, 0x4140);
+    const u32 fields = (apart & 0x00800080u) << 8 | (apart & 0x007f007fu) << 7;
+    const u32 is_nan = ((apart & 0x007f007fu) + 0x00010001u) & 0x00800080u;
+    u32 r;
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(fields), "r"(0x5c005c00u));
+    return r | is_nan * 0xfcu;
   }
 #endif
 };

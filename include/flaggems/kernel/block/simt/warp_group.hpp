@@ -44,6 +44,10 @@ struct pipeline_position {
 ///   to those of a mask, at the same address;  store_box(map, first, from);  await_reads<Left>():
 ///   until all but the last Left boxes that the thread stores have been read;  fence_writes():
 ///   before a store_box, by each thread that wrote
+/// copies of 16 bytes, by any thread:
+///   copy(to, from, is_there): zeros if it is not;  commit_copies();  await_copies<Left>(): until
+///   all but the last Left groups of the thread's copies are there, fence_writes() before products
+///   read them
 /// barriers of threads:
 ///   sync_named(id, threads), arrive_named(id, threads): id 1 to 15;  sync_warp();  sync_cluster()
 /// registers of a warp group:
@@ -64,6 +68,21 @@ struct pipeline_position {
 template <class Machine, class = int>
 struct warp_group_unit {
   static constexpr bool exists = false;
+};
+
+/// What a device is told of a kernel by warp groups: threads, and bytes of block-local memory. Code
+/// for CUDA's other targets has no such kernel and takes one warp a block, by which the host knows
+/// it (most_threads in launch/launch.hpp).
+template <int Threads, int Scratch>
+struct warp_group_kernel {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
+  static constexpr int max_threads = 32;
+#else
+  static constexpr int max_threads = Threads;
+#endif
+  static constexpr int min_blocks = 1;
+  static constexpr int most_scratch = Scratch;
+  static constexpr bool awaits_earlier = true;
 };
 
 #if FLAGGEMS_CUDA_WARP_GROUPS
@@ -184,6 +203,19 @@ struct warp_group_unit<cuda_machine, int> {
     asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x.at[0]), "r"(x.at[1]),
                  "r"(x.at[2]), "r"(x.at[3])
                  : "memory");
+  }
+
+  FLAGGEMS_INLINE void copy(u32 to, const vec<u32, 4>* from, bool is_there) const {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                 "r"(is_there ? 16 : 0)
+                 : "memory");
+  }
+  FLAGGEMS_INLINE void commit_copies() const {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+  }
+  template <int Left>
+  FLAGGEMS_INLINE void await_copies() const {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Left) : "memory");
   }
 
   FLAGGEMS_INLINE void init_barrier(u32 bar, u32 count) const {

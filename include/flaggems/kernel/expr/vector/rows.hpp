@@ -262,33 +262,106 @@ class written_row<host_block<Isa>, T, Walk> {
   T* row_ = nullptr;
 };
 
-/// The buffers of a row's operands; `part` is a piece of the row with contiguous operands.
-template <class Row>
+/// A piece of contiguous elements, or one vector that stands for all: lane i is read at i & mask.
+template <class T, class C>
+struct held_arg {
+  using value_type = C;
+  const T* data;
+  i64 mask;
+  template <class Lane>
+  FLAGGEMS_HOST_INLINE lane_value<Lane, C> load(Lane lane) const {
+    using kernels::load;
+    lane.begin &= mask;
+    return load<C>(data, lane);
+  }
+};
+/// Makes a vector of the first element of each operand that stands for all, where it lies: by one
+/// store, from which loads are forwarded.
+template <class Part>
+struct held_vectors {
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static void begin(const Part&) {}
+};
+template <class T, class C>
+struct held_vectors<held_arg<T, C>> {
+  static constexpr bool at_once = sizeof(T) <= sizeof(u64);
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static void begin(const held_arg<T, C>& x) {
+    if constexpr (at_once) {
+      if (x.mask != 0) return;
+      using word = conditional<sizeof(T) == sizeof(u64), u64, u32>;
+      uint_of_size<sizeof(T)> bits;
+      __builtin_memcpy(&bits, x.data, sizeof(T));
+      word all = bits;
+      for (int n = 8 * static_cast<int>(sizeof(T)); n < 32; n *= 2) all |= all << n;
+      write_vector(const_cast<T*>(x.data), simd<word, Isa>(all), Isa::lanes);
+    }
+  }
+};
+template <class R, class F, class... E>
+struct held_vectors<node<R, F, E...>> {
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static void begin(const node<R, F, E...>& x) {
+    held_vectors<decltype(copy_of(x.a))>::template begin<Isa>(x.a);
+    if constexpr (sizeof...(E) > 1) held_vectors<decltype(copy_of(x.b))>::template begin<Isa>(x.b);
+    if constexpr (sizeof...(E) > 2) held_vectors<decltype(copy_of(x.d))>::template begin<Isa>(x.d);
+  }
+};
+template <class T, class C>
+inline constexpr int leaf_count<held_arg<T, C>> = 1;
+template <class T, class C>
+inline constexpr int largest_item<held_arg<T, C>> = static_cast<int>(sizeof(T));
+
+/// The buffers of a row's operands; `part` is a piece of the row with contiguous operands, or, if
+/// it `Holds`, operands that are the same along it.
+template <class Row, bool Holds = false>
 struct row_stage;
 
 template <class T, class C>
-struct row_stage<arg_row<T, C>> {
+struct row_stage<arg_row<T, C>, true> {
   row_buffer<T> buffer;
-  FLAGGEMS_HOST_INLINE static bool is_dense(const arg_row<T, C>& row) { return row.stride == 1; }
-  FLAGGEMS_HOST_INLINE static flat_arg<T, C> dense(const arg_row<T, C>& row) { return {row.data}; }
-  FLAGGEMS_HOST_INLINE flat_arg<T, C> part(const arg_row<T, C>& row, const row_piece& piece) {
+  FLAGGEMS_HOST_INLINE static bool is_dense(const arg_row<T, C>& row) {
+    return row.stride == 1 || row.stride == 0;
+  }
+  FLAGGEMS_HOST_INLINE held_arg<T, C> part(const arg_row<T, C>& row, const row_piece& piece) {
+    if (row.stride == 0) {
+      constexpr i64 count =
+          held_vectors<held_arg<T, C>>::at_once ? 1 : 16;  // a vector of any level
+      if (piece.begin == 0)
+        for (i64 k = 0; k < count; ++k) buffer.data()[k] = *row.data;
+      return {buffer.data(), 0};
+    }
+    return {filled(buffer, row, piece), -1};
+  }
+  /// The piece, contiguous and whole: in the buffer if it is not already.
+  FLAGGEMS_HOST_INLINE static const T* filled(row_buffer<T>& buffer, const arg_row<T, C>& row,
+                                              const row_piece& piece) {
     const T* const from = row.data + piece.begin * row.stride;
-    if (piece.whole && row.stride == 1) return {from};
+    if (piece.whole && row.stride == 1) return from;
     T* const to = buffer.data();
     if (piece.rows > 1 && row.stride != 1) {
       if (piece.row == 0 && piece.begin == 0)
         fill_block(to, row.data, row.stride, row.along, piece.length, piece.rows);
-      return {to + piece.row * transposed_columns + piece.begin};
+      return to + piece.row * transposed_columns + piece.begin;
     }
     if (row.stride != 0)
       fill_buffer(to, from, row.stride, piece.count);
     else if (piece.begin == 0)
       fill_buffer(to, from, 0, min_of(piece.length, staged_elements));
-    return {to};
+    return to;
   }
 };
 template <class T, class C>
-struct row_stage<flat_arg<T, C>> {
+struct row_stage<arg_row<T, C>, false> {
+  row_buffer<T> buffer;
+  FLAGGEMS_HOST_INLINE static bool is_dense(const arg_row<T, C>& row) { return row.stride == 1; }
+  FLAGGEMS_HOST_INLINE static flat_arg<T, C> dense(const arg_row<T, C>& row) { return {row.data}; }
+  FLAGGEMS_HOST_INLINE flat_arg<T, C> part(const arg_row<T, C>& row, const row_piece& piece) {
+    return {row_stage<arg_row<T, C>, true>::filled(buffer, row, piece)};
+  }
+};
+template <class T, class C, bool Holds>
+struct row_stage<flat_arg<T, C>, Holds> {
   row_buffer<T> buffer;
   FLAGGEMS_HOST_INLINE static bool is_dense(const flat_arg<T, C>&) { return true; }
   FLAGGEMS_HOST_INLINE static flat_arg<T, C> dense(const flat_arg<T, C>& row) { return row; }
@@ -298,28 +371,28 @@ struct row_stage<flat_arg<T, C>> {
     return {buffer.data()};
   }
 };
-template <class C>
-struct row_stage<literal<C>> {
+template <class C, bool Holds>
+struct row_stage<literal<C>, Holds> {
   FLAGGEMS_HOST_INLINE static bool is_dense(const literal<C>&) { return true; }
   FLAGGEMS_HOST_INLINE static literal<C> dense(const literal<C>& row) { return row; }
   FLAGGEMS_HOST_INLINE literal<C> part(const literal<C>& row, const row_piece&) { return row; }
 };
-template <class C>
-struct row_stage<position_row<C>> {
+template <class C, bool Holds>
+struct row_stage<position_row<C>, Holds> {
   FLAGGEMS_HOST_INLINE static bool is_dense(const position_row<C>&) { return true; }
   FLAGGEMS_HOST_INLINE static position_row<C> dense(const position_row<C>& row) { return row; }
   FLAGGEMS_HOST_INLINE position_row<C> part(const position_row<C>& row, const row_piece& piece) {
     return row.from(piece.begin);
   }
 };
-template <class R, class F, class A>
-struct row_stage<node<R, F, A>> {
-  row_stage<A> a;
+template <class R, class F, class A, bool Holds>
+struct row_stage<node<R, F, A>, Holds> {
+  row_stage<A, Holds> a;
   FLAGGEMS_HOST_INLINE static bool is_dense(const node<R, F, A>& row) {
-    return row_stage<A>::is_dense(row.a);
+    return row_stage<A, Holds>::is_dense(row.a);
   }
   FLAGGEMS_HOST_INLINE static auto dense(const node<R, F, A>& row) {
-    const auto x = row_stage<A>::dense(row.a);
+    const auto x = row_stage<A, Holds>::dense(row.a);
     return node<R, F, decltype(copy_of(x))>{row.f, x};
   }
   FLAGGEMS_HOST_INLINE auto part(const node<R, F, A>& row, const row_piece& piece) {
@@ -327,16 +400,16 @@ struct row_stage<node<R, F, A>> {
     return node<R, F, decltype(copy_of(x))>{row.f, x};
   }
 };
-template <class R, class F, class A, class B>
-struct row_stage<node<R, F, A, B>> {
-  row_stage<A> a;
-  row_stage<B> b;
+template <class R, class F, class A, class B, bool Holds>
+struct row_stage<node<R, F, A, B>, Holds> {
+  row_stage<A, Holds> a;
+  row_stage<B, Holds> b;
   FLAGGEMS_HOST_INLINE static bool is_dense(const node<R, F, A, B>& row) {
-    return row_stage<A>::is_dense(row.a) && row_stage<B>::is_dense(row.b);
+    return row_stage<A, Holds>::is_dense(row.a) && row_stage<B, Holds>::is_dense(row.b);
   }
   FLAGGEMS_HOST_INLINE static auto dense(const node<R, F, A, B>& row) {
-    const auto x = row_stage<A>::dense(row.a);
-    const auto y = row_stage<B>::dense(row.b);
+    const auto x = row_stage<A, Holds>::dense(row.a);
+    const auto y = row_stage<B, Holds>::dense(row.b);
     return node<R, F, decltype(copy_of(x)), decltype(copy_of(y))>{row.f, x, y};
   }
   FLAGGEMS_HOST_INLINE auto part(const node<R, F, A, B>& row, const row_piece& piece) {
@@ -345,19 +418,19 @@ struct row_stage<node<R, F, A, B>> {
     return node<R, F, decltype(copy_of(x)), decltype(copy_of(y))>{row.f, x, y};
   }
 };
-template <class R, class F, class A, class B, class D>
-struct row_stage<node<R, F, A, B, D>> {
-  row_stage<A> a;
-  row_stage<B> b;
-  row_stage<D> d;
+template <class R, class F, class A, class B, class D, bool Holds>
+struct row_stage<node<R, F, A, B, D>, Holds> {
+  row_stage<A, Holds> a;
+  row_stage<B, Holds> b;
+  row_stage<D, Holds> d;
   FLAGGEMS_HOST_INLINE static bool is_dense(const node<R, F, A, B, D>& row) {
-    return row_stage<A>::is_dense(row.a) && row_stage<B>::is_dense(row.b) &&
-           row_stage<D>::is_dense(row.d);
+    return row_stage<A, Holds>::is_dense(row.a) && row_stage<B, Holds>::is_dense(row.b) &&
+           row_stage<D, Holds>::is_dense(row.d);
   }
   FLAGGEMS_HOST_INLINE static auto dense(const node<R, F, A, B, D>& row) {
-    const auto x = row_stage<A>::dense(row.a);
-    const auto y = row_stage<B>::dense(row.b);
-    const auto z = row_stage<D>::dense(row.d);
+    const auto x = row_stage<A, Holds>::dense(row.a);
+    const auto y = row_stage<B, Holds>::dense(row.b);
+    const auto z = row_stage<D, Holds>::dense(row.d);
     return node<R, F, decltype(copy_of(x)), decltype(copy_of(y)), decltype(copy_of(z))>{row.f, x, y,
                                                                                         z};
   }

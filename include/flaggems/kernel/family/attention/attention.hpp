@@ -137,6 +137,21 @@ struct attention_rule : attention_arg<const bool> {
   }
 };
 
+/// What a row's end says besides its result: the logarithm of its sum of exponentials, if `logs`
+/// has data.
+template <class C>
+FLAGGEMS_INLINE void keep_sums(const attention_arg<C>& logs, const coordinates& c, i64 head,
+                               i64 position, C largest, C total) {
+  if (logs.data != nullptr)
+    logs.at(c)[head * logs.head + position * logs.position] = attention_log_sum<C>(largest, total);
+}
+/// What a row's sum of weighted values is divided by. (A score that was seen adds 1 or more to the
+/// total; without one the sum is 0.)
+template <class C>
+FLAGGEMS_INLINE C divisor_of(const attention_arg<C>&, const coordinates&, i64, C, C total) {
+  return total == C(0) ? C(1) : total;
+}
+
 /// Replaces a query's scores of `n` keys in `line`, of which `seen` are visible, by exponentials
 /// relative to the largest score so far; updates that score and the sum of exponentials. Returns
 /// the factor by which earlier sums are rescaled.
@@ -167,18 +182,18 @@ FLAGGEMS_INLINE C attention_softmax(Block& block, const Line& line, i64 n, i64 s
   return correction;
 }
 
-/// Queries of T; keys and values of Key (a cache may have fewer bits); sums in C, whose logarithms
-/// are stored if `logs` has data.
+/// Queries of T; keys and values of Key (a cache may have fewer bits); sums in C, which `logs` may
+/// keep.
 template <class T, class Key, class Out, class C, class Mask, stepping Steps>
 struct attention {
   static constexpr int rows = 4;     // queries at a time
   static constexpr int columns = 2;  // keys whose scores are in registers
   static constexpr int tile = 64;    // keys at a time
 
-  template <class Block, class Space>
+  template <class Block, class Space, class Logs>
   FLAGGEMS_INLINE static void run(Block& block, Space space, attention_arg<const T> q,
                                   attention_arg<const Key> k, attention_arg<const Key> v, Mask mask,
-                                  attention_arg<Out> out, C scale, attention_arg<C> logs) {
+                                  attention_arg<Out> out, C scale, Logs logs) {
     const i64 width = round_up(space.value_size, 16), depth = round_up(space.head_size, 16);
     const auto query = block.template scratch<C>(rows * depth);
     const auto score = block.template scratch<C>(rows * tile);
@@ -285,17 +300,14 @@ struct attention {
       for (int r = 0; r < rows; ++r) {
         if (first + r < all_rows) {
           const auto to = out.at(c) + head[r] * out.head + position[r] * out.position;
-          // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
-          const C divisor = total[r] == C(0) ? C(1) : total[r];
+          const C divisor = divisor_of(logs, c, head[r], largest[r], total[r]);
           block.for_each_lane(space.value_size, [&](auto lane) FLAGGEMS_LAMBDA {
             using V = lane_value<decltype(lane), C>;
             store(to, out.element, lane, V(load<C>(sum.from(r * width), lane) / V(divisor)));
           });
-          if (logs.data != nullptr)
-            block.single([&]() FLAGGEMS_LAMBDA {
-              logs.at(c)[head[r] * logs.head + position[r] * logs.position] =
-                  attention_log_sum<C>(largest[r], total[r]);
-            });
+          block.single([&]() FLAGGEMS_LAMBDA {
+            keep_sums(logs, c, head[r], position[r], largest[r], total[r]);
+          });
         }
       }
     });

@@ -91,6 +91,7 @@ struct sequence_space {
   i64 left, right;
   sequence_numbers starts, key_starts, used, table;
   i64 table_row, page, blocks;
+  bool has_all_rows;  // each row is of a sequence
 
   /// Of one key head: each sequence begins a tile, and not each fills its last one.
   FLAGGEMS_INLINE i64 tiles_of_head(i64 rows) const { return group * total_queries / rows + count; }

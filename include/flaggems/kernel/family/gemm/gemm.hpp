@@ -123,7 +123,8 @@ struct gemm_out {
 };
 
 // What is applied to the sums: `active()` is false for nothing; `at(batch, i)` is the part for the
-// rows from i on, whose `add(row, lane, x)` gives the result. `replaces`: it needs the complete
+// rows from i on, whose `add(row, lane, x)` gives the result, and `is_of(p, row, column)` tells
+// whether that adds the element of a matrix there. `replaces`: it needs the complete
 // sum, and its result may have another type (family/gemm/epilogue.hpp).
 
 /// Nothing is added to the product.
@@ -131,6 +132,10 @@ struct no_bias {
   static constexpr bool replaces = false;
   FLAGGEMS_INLINE bool active() const { return false; }
   FLAGGEMS_INLINE no_bias at(const coordinates&, i64) const { return {}; }
+  template <class Out>
+  FLAGGEMS_INLINE bool is_of(const Out*, i64, i64) const {
+    return false;
+  }
   template <class C, class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> add(i64, Lane, const lane_value<Lane, C>& x) const {
     return x;
@@ -147,7 +152,17 @@ struct bias_tile {
   FLAGGEMS_INLINE lane_value<Lane, C> add(i64 i, Lane lane, const lane_value<Lane, C>& x) const {
     using V = lane_value<Lane, C>;
     if (beta == C(0)) return x;  // so that a NaN of the bias is ignored
+    if constexpr (is_simd<V>)
+      if (column == 0)  // its load with a stride would read one element after another
+        return multiply_add<V>(V(beta), V(number_cast<C>(data[i * row])), x);
     return multiply_add<V>(V(beta), load<C>(data + i * row, column, lane), x);
+  }
+  template <class Out>
+  FLAGGEMS_INLINE bool is_of(const Out* p, i64 p_row, i64 p_column) const {
+    if constexpr (is_same<Out, T>)
+      return data == p && row == p_row && column == p_column && beta == C(1);
+    else
+      return false;
   }
 };
 /// beta * bias[i, j] is added to the product; strides of 0 broadcast.

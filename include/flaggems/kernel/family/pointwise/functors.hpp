@@ -15,11 +15,28 @@ namespace flaggems::kernels {
 template <class F>
 inline constexpr bool has_group_form = false;
 
+/// Whether F of numbers with few bits, as those of bf16 in f32, has no more bits than they.
+template <class F>
+inline constexpr bool keeps_precision = false;
+#define FLAGGEMS_KEEPS_PRECISION(name) \
+  template <>                          \
+  inline constexpr bool keeps_precision<name##_fn> = true;
+
+/// What F is of floats' bits, given the sign's: a functor of words, if it `exists`.
+template <class F>
+struct word_form {
+  static constexpr bool exists = false;
+};
+
 /// The functor that SIMT devices take for results of 16 bits.
 template <class F>
 FLAGGEMS_INLINE F narrow_form(F f) {
   return f;
 }
+/// Whether most results of a narrow form come from f.attempt(operands..., succeeds), without a
+/// branch, so that a vector branches once.
+template <class F>
+inline constexpr bool has_attempt = false;
 /// Calls `next` with f, or with what a uniform branch of f chooses.
 template <class F, class Next>
 FLAGGEMS_INLINE auto with_choice(F f, Next next) {
@@ -60,6 +77,18 @@ FLAGGEMS_INLINE auto with_choice(F f, Next next) {
   struct name##_narrow_fn {                                                            \
     FLAGGEMS_INLINE f32 operator()(f32 a, f32 b) const { return name##_narrow(a, b); } \
   };                                                                                   \
+  FLAGGEMS_INLINE name##_narrow_fn narrow_form(name##_fn) { return {}; }
+
+/// With an attempt, name##_attempt.
+#define FLAGGEMS_BINARY_ATTEMPT(name)                                                  \
+  struct name##_narrow_fn {                                                            \
+    FLAGGEMS_INLINE f32 operator()(f32 a, f32 b) const { return name##_narrow(a, b); } \
+    FLAGGEMS_INLINE f32 attempt(f32 a, f32 b, bool& succeeds) const {                  \
+      return name##_attempt(a, b, succeeds);                                           \
+    }                                                                                  \
+  };                                                                                   \
+  template <>                                                                          \
+  inline constexpr bool has_attempt<name##_narrow_fn> = true;                          \
   FLAGGEMS_INLINE name##_narrow_fn narrow_form(name##_fn) { return {}; }
 
 #define FLAGGEMS_UNARY1_FUNCTOR(name, rule, p, p0, ...)          \

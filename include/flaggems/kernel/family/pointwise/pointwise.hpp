@@ -47,6 +47,37 @@ FLAGGEMS_BRIEF(maximum_fn)
 FLAGGEMS_BRIEF(minimum_fn)
 #undef FLAGGEMS_BRIEF
 
+template <>
+struct word_form<neg_fn> {
+  static constexpr bool exists = true;
+  template <class U>
+  FLAGGEMS_INLINE U operator()(FLAGGEMS_VALUE(U) sign, FLAGGEMS_VALUE(U) a) const {
+    return a ^ sign;
+  }
+};
+template <>
+struct word_form<abs_fn> {
+  static constexpr bool exists = true;
+  template <class U>
+  FLAGGEMS_INLINE U operator()(FLAGGEMS_VALUE(U) sign, FLAGGEMS_VALUE(U) a) const {
+    return a & ~sign;
+  }
+};
+
+FLAGGEMS_KEEPS_PRECISION(neg)
+FLAGGEMS_KEEPS_PRECISION(abs)
+FLAGGEMS_KEEPS_PRECISION(relu)
+FLAGGEMS_KEEPS_PRECISION(maximum)
+FLAGGEMS_KEEPS_PRECISION(minimum)
+/// Whether the values of an expression have no more bits than a T.
+template <class T, class E>
+inline constexpr bool has_values_of = false;
+template <class T, class C>
+inline constexpr bool has_values_of<T, flat_arg<T, C>> = true;
+template <class T, class R, class F, class... E>
+inline constexpr bool has_values_of<T, node<R, F, E...>> = keeps_precision<F> &&
+                                                           (has_values_of<T, E> && ...);
+
 /// How an iteration space of up to `max_rank` dimensions is tiled: a tile has `chunk` elements of
 /// the inner dimension at `depth` positions of the last outer one and one position of the others.
 struct tiling {

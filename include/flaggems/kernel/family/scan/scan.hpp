@@ -11,21 +11,33 @@
 namespace flaggems::kernels {
 
 /// What a scan joins: a state of an element, an associative operation, its identity, and the value
-/// of a state.
+/// of a state. `of_tile` is the same within less than 2^31 elements, whose states `widen` makes
+/// those of a row in which they begin at `first`.
 template <class C>
 struct scan_sum {
+  using of_tile = scan_sum;
   using compute = C;
   using state = C;
   static constexpr bool has_places = false, is_commutative = true;
   FLAGGEMS_INLINE static state identity() { return C(0); }
   FLAGGEMS_INLINE static state of(C x, i64) { return x; }
   FLAGGEMS_INLINE static state join(const state& a, const state& b) { return wrapping_add(a, b); }
+  template <class V>
+  FLAGGEMS_INLINE static V join_lanes(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+    return wrapping_add(a, b);
+  }
   FLAGGEMS_INLINE static C value(const state& s) { return s; }
+  FLAGGEMS_INLINE static state widen(const state& s, i64) { return s; }
 };
 template <class C>
 struct scan_prod : scan_sum<C> {
+  using of_tile = scan_prod;
   FLAGGEMS_INLINE static C identity() { return C(1); }
   FLAGGEMS_INLINE static C join(const C& a, const C& b) { return wrapping_mul(a, b); }
+  template <class V>
+  FLAGGEMS_INLINE static V join_lanes(FLAGGEMS_VALUE(V) a, FLAGGEMS_VALUE(V) b) {
+    return wrapping_mul(a, b);
+  }
 };
 /// sum * e^most.
 template <class C>
@@ -35,6 +47,7 @@ struct scaled_power {
 /// The logarithm of sums of e^x.
 template <class C>
 struct scan_log_sum_exp {
+  using of_tile = scan_log_sum_exp;
   using compute = C;
   using state = scaled_power<C>;
   static constexpr bool has_places = false, is_commutative = true;
@@ -48,23 +61,32 @@ struct scan_log_sum_exp {
     return {most, first ? a.sum + b.sum * factor : b.sum + a.sum * factor};
   }
   FLAGGEMS_INLINE static C value(const state& s) { return s.most + log(s.sum); }
+  FLAGGEMS_INLINE static state widen(const state& s, i64) { return s; }
 };
 /// The largest (smallest) element and the last place where it is; the first NaN wins, and later
 /// ones after it.
-template <class C, bool Max>
+template <class C, bool Max, class Index = i64>
 struct scan_extreme {
+  using of_tile = scan_extreme<C, Max, i32>;
   using compute = C;
-  using state = indexed<C, i64>;
+  using state = indexed<C, Index>;
   static constexpr bool has_places = true, is_commutative = false;  // of equal ones the last wins
-  FLAGGEMS_INLINE static state identity() { return {C(0), i64(-1)}; }
-  FLAGGEMS_INLINE static state of(C x, i64 i) { return {x, i}; }
+  FLAGGEMS_INLINE static state identity() { return {C(0), Index(-1)}; }
+  FLAGGEMS_INLINE static state of(C x, i64 i) { return {x, static_cast<Index>(i)}; }
   FLAGGEMS_INLINE static state join(const state& a, const state& b) {
     if (a.index < 0 || b.index < 0) return a.index < 0 ? b : a;
-    const bool later = b.value != b.value ||
-                       (a.value == a.value && (Max ? b.value >= a.value : b.value <= a.value));
-    return later ? b : a;
+    return replaces(b.value, a.value) ? b : a;
+  }
+  /// Whether `next` takes the place of the extreme `before` it. (Of NaN each comparison is false.)
+  template <class V>
+  FLAGGEMS_INLINE static auto replaces(FLAGGEMS_VALUE(V) next, FLAGGEMS_VALUE(V) before) {
+    const auto is_as_extreme = Max ? next >= before : next <= before;
+    return is_as_extreme | (next != next);
   }
   FLAGGEMS_INLINE static C value(const state& s) { return s.value; }
+  FLAGGEMS_INLINE static state widen(const typename of_tile::state& s, i64 first) {
+    return {s.value, s.index < 0 ? Index(-1) : static_cast<Index>(first + s.index)};
+  }
 };
 
 /// The rows of a scan, tiled, and the dimension along them. With `columns` a tile has several
@@ -81,23 +103,60 @@ struct scan_space {
 /// results, and then each chunk, joined to what comes before it.
 enum class scan_pass : int { whole, totals, joined };
 
-/// A row's element i for an operation: `first` is the place of its chunk in the dimension.
+/// A row's element i for an operation: `first` is the place of its chunk in the dimension. Threads
+/// that share a row hold states of `held`, of a tile that begins at element `base`.
 template <class Op, class T, class O>
 struct scan_row_data {
+  using held = typename Op::of_tile;
   global_ptr<const T> from;
   global_ptr<O> to;
   global_ptr<i64> places;
   i64 from_step, to_step, place_step, first;
 
-  FLAGGEMS_INLINE typename Op::state state_of(const T& x, i64 i) const {
-    return Op::of(number_cast<typename Op::compute>(x), first + i);
+  FLAGGEMS_INLINE typename Op::state read(i64 i) const {
+    return Op::of(number_cast<typename Op::compute>(T(from[i * from_step])), first + i);
   }
-  FLAGGEMS_INLINE typename Op::state read(i64 i) const { return state_of(from[i * from_step], i); }
+  FLAGGEMS_INLINE typename held::state read_held(i64 i, int place) const {
+    return held::of(number_cast<typename Op::compute>(T(from[i * from_step])), place);
+  }
+  FLAGGEMS_INLINE typename Op::state widen(const typename held::state& s, i64 base) const {
+    return Op::widen(s, first + base);
+  }
   FLAGGEMS_INLINE void write(i64 i, const typename Op::state& s) const {
     to[i * to_step] = number_cast<O>(Op::value(s));
     if constexpr (Op::has_places) places[i * place_step] = s.index;
   }
 };
+
+/// The row at c from element `first` on.
+template <class Op, class T, class O>
+FLAGGEMS_INLINE scan_row_data<Op, T, O> scan_row_at(const scan_space& space, const coordinates& c,
+                                                    i64 first, const arg<T, T>& in,
+                                                    const target<O>& out,
+                                                    const target<i64>& places) {
+  return {in.data + c.offset(in.strides) + first * space.from_step,
+          out.data + c.offset(out.strides) + first * space.to_step,
+          places.data + c.offset(places.strides) + first * space.place_step,
+          space.from_step,
+          space.to_step,
+          space.place_step,
+          first};
+}
+/// Row t of one for each tile; most are along one dimension, and take no divisions.
+template <class Op, class T, class O>
+FLAGGEMS_INLINE scan_row_data<Op, T, O> scan_row(const scan_space& space, i64 t, i64 first,
+                                                 const arg<T, T>& in, const target<O>& out,
+                                                 const target<i64>& places) {
+  if (space.rows.outer_rank > 0)
+    return scan_row_at<Op>(space, space.rows.locate(t), first, in, out, places);
+  return {in.data + t * in.strides[0] + first * space.from_step,
+          out.data + t * out.strides[0] + first * space.to_step,
+          places.data + t * places.strides[0] + first * space.place_step,
+          space.from_step,
+          space.to_step,
+          space.place_step,
+          first};
+}
 
 /// Scans a row by one thread; gives the last state. The sides have forms of their own: for rows
 /// that all threads share (simt/scan.hpp), and for neighbouring rows (vector/scan.hpp).
@@ -117,6 +176,11 @@ FLAGGEMS_INLINE void walk_columns(Op, const Block& block, i64 columns, i64 n, bo
       columns, [&](i64 j) FLAGGEMS_LAMBDA { end(j, walk_row<Op>(rows(j), n, begin(j), writes)); });
 }
 
+/// Whether a block's threads share rows by kernels of their own (simt/), so that `scan` has
+/// neighbouring rows only.
+template <class Block>
+inline constexpr bool has_row_kernels = is_same<typename Block::lane_type, lane_scalar>;
+
 /// out = the scan of `in`. `states`: of each row's chunks, for those passes.
 template <class Op, class T, class O>
 struct scan {
@@ -134,14 +198,7 @@ struct scan {
       const bool writes = pass != scan_pass::totals;
       const i64 from_column = in.strides[c.rank], to_column = out.strides[c.rank];
       const i64 place_column = places.strides[c.rank];
-      const scan_row_data<Op, T, O> row{
-          in.data + c.offset(in.strides) + first * space.from_step,
-          out.data + c.offset(out.strides) + first * space.to_step,
-          places.data + c.offset(places.strides) + first * space.place_step,
-          space.from_step,
-          space.to_step,
-          space.place_step,
-          first};
+      const auto row = scan_row_at<Op>(space, c, first, in, out, places);
       const auto state_of = [&](i64 j) FLAGGEMS_LAMBDA {
         return states + ((t * space.rows.chunk + j) * space.chunks + k);
       };
@@ -150,7 +207,7 @@ struct scan {
         if (pass == scan_pass::joined) before = *state_of(j);
         return before;
       };
-      if (space.columns) {
+      if (has_row_kernels<Block> || space.columns) {
         walk_columns(
             Op(), block, columns, n, writes,
             [&](i64 j) FLAGGEMS_LAMBDA {
@@ -164,7 +221,7 @@ struct scan {
             [&](i64 j, const state& s) FLAGGEMS_LAMBDA {
               if (pass == scan_pass::totals) *state_of(j) = s;
             });
-      } else {
+      } else if constexpr (!has_row_kernels<Block>) {
         const state s = share_row(Op(), block, row, n, begin(0), writes);
         block.single([&]() FLAGGEMS_LAMBDA {
           if (pass == scan_pass::totals) *state_of(0) = s;
@@ -177,10 +234,13 @@ struct scan {
 /// The totals of a row's chunks, and what is joined before each, which a scan of them writes.
 template <class Op>
 struct scan_totals {
+  using held = Op;
   global_ptr<const typename Op::state> totals;
   global_ptr<typename Op::state> before;
   i64 chunks;
   FLAGGEMS_INLINE typename Op::state read(i64 k) const { return totals[k]; }
+  FLAGGEMS_INLINE typename Op::state read_held(i64 k, int) const { return totals[k]; }
+  FLAGGEMS_INLINE typename Op::state widen(const typename Op::state& s, i64) const { return s; }
   FLAGGEMS_INLINE void write(i64 k, const typename Op::state& s) const {
     if (k + 1 < chunks) before[k + 1] = s;
   }

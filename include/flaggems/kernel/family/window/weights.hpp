@@ -48,7 +48,8 @@ struct interpolated_taps {
     C at =
         from_corners ? scale * static_cast<C>(o) : scale * (static_cast<C>(o) + C(0.5f)) - C(0.5f);
     if (!Cubic && at < C(0)) at = C(0);
-    i64 first = static_cast<i64>(at);
+    // (Compared first: a large number is no i64.)
+    i64 first = at < static_cast<C>(size) ? static_cast<i64>(at) : size;
     if (static_cast<C>(first) > at) --first;
     if (!Cubic) first = lesser_of(first, size - 1);
     const C part = at - static_cast<C>(first);
@@ -87,9 +88,7 @@ struct smoothed_taps {
   FLAGGEMS_INLINE smoothed_run<C> run(i64 o) const {
     const C center = scale * (static_cast<C>(o) + C(0.5f));
     const C reach = (Cubic ? C(2) : C(1)) * (scale > C(1) ? scale : C(1));
-    const i64 low = static_cast<i64>(center - reach + C(0.5f));
-    const i64 first = low < 0 ? 0 : low;
-    const i64 end = lesser_of(static_cast<i64>(center + reach + C(0.5f)), size);
+    const i64 first = inside(center - reach + C(0.5f)), end = inside(center + reach + C(0.5f));
     smoothed_run<C> r{end - first, first, center, C(0)};
     C total = C(0);
     for (i64 k = 0; k < r.count; ++k) total += filter(r, k);
@@ -104,6 +103,11 @@ struct smoothed_taps {
   }
 
  private:
+  /// A place as an integer in [0, size]. (Compared first: a large number is no i64.)
+  FLAGGEMS_INLINE i64 inside(C at) const {
+    if (!(at >= C(1))) return 0;
+    return at < static_cast<C>(size) ? static_cast<i64>(at) : size;
+  }
   FLAGGEMS_INLINE C filter(const smoothed_run<C>& from, i64 k) const {
     const C away = static_cast<C>(from.first + k) - from.center + C(0.5f);
     C d = scale > C(1) ? away / scale : away;

@@ -191,10 +191,9 @@ struct window_walk {
   /// Folds for the output's element of row-major index `at`.
   template <class Fold>
   FLAGGEMS_INLINE void fold(i64 at, const Fold& f) const {
-    window_places p;
-    for (int d = window_axes - 1; d >= 0; --d) p.o[d] = split(at, sizes[2 + d]);
-    p.lead[1] = split(at, sizes[1]);
-    p.lead[0] = at;
+    const i64 column = split(at, sizes[4]);
+    window_places p = row_at(at);
+    p.o[2] = column;
     const i64 plane = p.lead[0] * strides[0] + p.lead[1] * strides[1];
     const auto r0 = taps[0].run(p.o[0]);
     const auto r1 = taps[1].run(p.o[1]);
@@ -224,7 +223,14 @@ struct window_walk {
     f.end(state, p);
   }
 
- private:
+  /// The output's row of this index.
+  FLAGGEMS_INLINE window_places row_at(i64 row) const {
+    window_places p;
+    for (int d = window_axes - 2; d >= 0; --d) p.o[d] = split(row, sizes[2 + d]);
+    p.lead[1] = split(row, sizes[1]);
+    p.lead[0] = row;
+    return p;
+  }
   template <class Run>
   FLAGGEMS_INLINE auto weight_of(int axis, const Run& from, const window_places& p, i64 k) const {
     if constexpr (has_weights<Taps>)
@@ -232,6 +238,8 @@ struct window_walk {
     else
       return no_weight{};
   }
+
+ private:
   /// rest % size; rest becomes rest / size. By 32 bits where they suffice.
   FLAGGEMS_INLINE static i64 split(i64& rest, i64 size) {
     const i64 narrow = i64(1) << 31;
@@ -244,18 +252,24 @@ struct window_walk {
   }
 };
 
-/// Folds for all n elements of an output, `tile` of them in a tile.
+/// Elements of an output in a tile.
+inline constexpr i64 window_tile = 256;
+
+/// Folds for all n elements of an output. The host has its own form (vector/rows.hpp).
+template <class T, class Taps, class Fold, class Block>
+FLAGGEMS_INLINE void walk_windows(const Block& block, i64 n, const window_walk<T, Taps>& walk,
+                                  const Fold& fold) {
+  block.for_each_tile(ceil_div(n, window_tile), [&](i64 k) FLAGGEMS_LAMBDA {
+    const i64 first = k * window_tile;
+    block.for_each(min_of(window_tile, n - first),
+                   [&](i64 i) FLAGGEMS_LAMBDA { walk.fold(first + i, fold); });
+  });
+}
 template <class T, class Taps, class Fold>
 struct windows {
-  static constexpr i64 tile = 256;
-
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, i64 n, window_walk<T, Taps> walk, Fold fold) {
-    block.for_each_tile(ceil_div(n, tile), [&](i64 k) FLAGGEMS_LAMBDA {
-      const i64 first = k * tile;
-      block.for_each(min_of(tile, n - first),
-                     [&](i64 i) FLAGGEMS_LAMBDA { walk.fold(first + i, fold); });
-    });
+    walk_windows(block, n, walk, fold);
   }
 };
 

@@ -8,6 +8,7 @@
 #include <flaggems/kernel/lang/gather.hpp>
 #include <flaggems/kernel/lang/lanes.hpp>
 #include <flaggems/kernel/lang/vector/complex.hpp>
+#include <flaggems/kernel/lang/vector/instructions.hpp>
 #include <flaggems/kernel/lang/vector/small_float.hpp>
 
 namespace flaggems::kernels {

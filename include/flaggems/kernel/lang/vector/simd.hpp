@@ -389,20 +389,6 @@ FLAGGEMS_HOST_INLINE simd<T, Isa> lesser_of(const simd<T, Isa>& a, const simd<T,
 #endif
   return select(a < b, a, b);
 }
-#if FLAGGEMS_GCC_X86_ASM
-template <class Isa>
-inline constexpr bool scales_at_once<simd<f32, Isa>> = Isa::bytes == 64;
-template <class Isa>
-FLAGGEMS_HOST_INLINE simd<f32, Isa> scale_lanes(const simd<f32, Isa>& x, const simd<f32, Isa>& n) {
-  simd<f32, Isa> r;
-  with_level<Isa>(
-      [](auto& to, const auto& a, const auto& b) FLAGGEMS_LAMBDA {
-        asm("vscalefps %2, %1, %0" : "=v"(to) : "v"(a), "v"(b));
-      },
-      r.v, x.v, n.v);
-  return r;
-}
-#endif
 template <class Isa>
 FLAGGEMS_HOST_INLINE simd_mask<Isa> greater_of(const simd_mask<Isa>& a, const simd_mask<Isa>& b) {
   return a | b;
@@ -515,60 +501,6 @@ FLAGGEMS_HOST_INLINE void narrow_words(simd<u16, Isa>& to, const simd<u32, Isa>&
 #endif
 }
 
-/// Whether `round_to_words` is available: AVX-512's fix-up tables, 6 instructions instead of 9.
-template <class Isa>
-inline constexpr bool rounds_to_words = FLAGGEMS_GCC_X86_ASM&& Isa::bytes == 64;
-
-#if FLAGGEMS_GCC_X86_ASM
-/// The bits of the bf16 nearest to f32 given by theirs (rule: encode_bits).
-template <class Isa>
-FLAGGEMS_HOST_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa>& x) {
-  using U = simd<u32, Isa>;
-  U rounded = x + (((x >> 16) & U(1u)) + U(0x7fffu));
-  const U kinds(0x22u);
-  // NaN is quieted: the table selects it for quiet and signalling NaN.
-  with_level<Isa>(
-      [](auto& r, const auto& bits, const auto& kind) FLAGGEMS_LAMBDA {
-        asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(bits), "v"(kind));
-      },
-      rounded.v, x.v, kinds.v);
-  typedef u16 places __attribute__((vector_size(64)));
-  const places upper = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
-                        1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
-  with_level<Isa>(
-      [](auto& words, const auto& bits, const auto& at) FLAGGEMS_LAMBDA {
-        asm("vpermw %1, %2, %g0" : "=v"(words) : "v"(bits), "v"(at));
-      },
-      to.v, rounded.v, upper);
-}
-#endif
-
-/// Correctly rounded square root.
-template <class T, class Isa>
-FLAGGEMS_HOST_INLINE simd<T, Isa> sqrt(const simd<T, Isa>& x) {
-  static_assert(is_same<T, f32> || is_same<T, f64>);
-  return each_part<T>(x, [](auto& to, const auto& from) FLAGGEMS_LAMBDA {
-#if FLAGGEMS_ARCH_X86
-    if constexpr ((is_same<Isa, isa_baseline> || FLAGGEMS_MODEL_ISA) && is_same<T, f32>)
-      asm("sqrtps %1, %0" : "=x"(to) : "x"(from));
-    else if constexpr (is_same<Isa, isa_baseline> || FLAGGEMS_MODEL_ISA)
-      asm("sqrtpd %1, %0" : "=x"(to) : "x"(from));
-    else if constexpr (is_same<T, f32>)
-      asm("vsqrtps %1, %0" : "=v"(to) : "v"(from));
-    else
-      asm("vsqrtpd %1, %0" : "=v"(to) : "v"(from));
-#elif FLAGGEMS_ARCH_ARM64
-    if constexpr (is_same<T, f32>)
-      asm("fsqrt %0.4s, %1.4s" : "=w"(to) : "w"(from));
-    else
-      asm("fsqrt %0.2d, %1.2d" : "=w"(to) : "w"(from));
-#else
-    for (unsigned i = 0; i < sizeof(to) / sizeof(T); ++i)
-      to[i] = static_cast<T>(__builtin_sqrt(static_cast<f64>(from[i])));
-#endif
-  });
-}
-
 template <class Isa>
 FLAGGEMS_HOST_INLINE simd_mask<Isa> abs(const simd_mask<Isa>& x) {
   return x;
@@ -577,6 +509,22 @@ FLAGGEMS_HOST_INLINE simd_mask<Isa> abs(const simd_mask<Isa>& x) {
 /// Whether any lane is true.
 template <class Isa>
 FLAGGEMS_HOST_INLINE bool any_lane(const simd_mask<Isa>& m) {
+#if FLAGGEMS_GCC_X86_ASM
+  if constexpr (Isa::bytes >= 32) {
+    u32 lanes;
+    with_level<Isa>(
+        [](u32& bits, const auto& x) FLAGGEMS_LAMBDA {
+          if constexpr (Isa::bytes == 64) {
+            u16 k;
+            asm("vptestmd %2, %2, %1\n\tkmovw %1, %0" : "=r"(bits), "=&Yk"(k) : "v"(x));
+          } else {
+            asm("vmovmskps %1, %0" : "=r"(bits) : "x"(x));
+          }
+        },
+        lanes, m.v);
+    return lanes != 0;
+  }
+#endif
   typedef u64 words __attribute__((vector_size(16)));
   words part[Isa::lanes / 4];
   __builtin_memcpy(part, &m.v, sizeof(part));

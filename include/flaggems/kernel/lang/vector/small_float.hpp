@@ -10,6 +10,55 @@
 
 namespace flaggems::kernels {
 
+/// Whether `round_to_words` is available: AVX-512's fix-up tables, 6 instructions instead of 9.
+template <class Isa>
+inline constexpr bool rounds_to_words = FLAGGEMS_GCC_X86_ASM&& Isa::bytes == 64;
+
+#if FLAGGEMS_GCC_X86_ASM
+template <class Isa>
+FLAGGEMS_HOST_INLINE void pick_upper_words(simd<u16, Isa>& to, const simd<u32, Isa>& x) {
+  typedef u16 places __attribute__((vector_size(64)));
+  const places upper = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                        1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+  with_level<Isa>(
+      [](auto& words, const auto& bits, const auto& at) FLAGGEMS_LAMBDA {
+        asm("vpermw %1, %2, %g0" : "=v"(words) : "v"(bits), "v"(at));
+      },
+      to.v, x.v, upper);
+}
+/// The bits of the bf16 nearest to f32 given by theirs (rule: encode_bits).
+template <class Isa>
+FLAGGEMS_HOST_INLINE void round_to_words(simd<u16, Isa>& to, const simd<u32, Isa>& x) {
+  using U = simd<u32, Isa>;
+  U rounded = x + (((x >> 16) & U(1u)) + U(0x7fffu));
+  const U kinds(0x22u);
+  // NaN is quieted: the table selects it for quiet and signalling NaN.
+  with_level<Isa>(
+      [](auto& r, const auto& bits, const auto& kind) FLAGGEMS_LAMBDA {
+        asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(bits), "v"(kind));
+      },
+      rounded.v, x.v, kinds.v);
+  pick_upper_words(to, rounded);
+}
+#endif
+
+/// The upper halves of words.
+template <class Isa>
+FLAGGEMS_HOST_INLINE simd<u16, Isa> upper_words_of(const simd<u32, Isa>& x) {
+  simd<u16, Isa> r;
+#if FLAGGEMS_GCC_X86_ASM
+  if constexpr (rounds_to_words<Isa>) {
+    pick_upper_words(r, x);
+    return r;
+  }
+#endif
+  if constexpr (converts_words<Isa>)
+    narrow_words(r, x >> 16);
+  else
+    r = convert<u16>(x >> 16);
+  return r;
+}
+
 // ---- f16: hardware conversion where the level has it
 template <class Isa>
 inline constexpr bool has_f16_conversion = FLAGGEMS_X86_ASM != 0 && Isa::bytes > 16;

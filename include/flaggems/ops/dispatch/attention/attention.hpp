@@ -13,6 +13,7 @@
 #include <flaggems/kernel/family/attention/simt/prefill_mma.hpp>
 #include <flaggems/kernel/family/attention/vector/amx.hpp>
 #include <flaggems/kernel/family/attention/vector/few.hpp>
+#include <flaggems/launch/host_entry.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/attention/warp_groups.hpp>
@@ -335,7 +336,8 @@ struct warp_attention {
     const i64 concurrent = merge::groups(config.threads, space.value_size);
     config.scratch =
         2 * scratch_bytes<f32>(concurrent) + scratch_bytes<f32>(concurrent * space.value_size);
-    launch<merge>(stream, config, few, out, static_cast<const f32*>(found.data()));
+    launch<merge>(stream, config, few, out, static_cast<const f32*>(found.data()),
+                  kernels::no_logs{});
   }
 };
 
@@ -409,5 +411,20 @@ void launch_attention(const char* op, const S& stream, const kernels::attention_
     launch<kernels::attention<T, Key, O, C, Mask, kernels::stepping::strided>>(
         stream, config, space, q, k, v, mask, out, scale, logs);
 }
+
+// Attention of f32 that flaggems::compiled has: without and with a mask.
+using operand_f32 = kernels::attention_arg<const f32>;
+using result_f32 = kernels::attention_arg<f32>;
+#define FLAGGEMS_ATTENTION_ONCE(mask)                                                         \
+  FLAGGEMS_KERNEL_ONCE(kernels::attention_host<f32, f32, f32, f32, mask>,                     \
+                       kernels::attention_space, operand_f32, operand_f32, operand_f32, mask, \
+                       result_f32, f32, result_f32);                                          \
+  FLAGGEMS_KERNEL_ONCE(kernels::attention_host_few<f32, f32, f32, f32, mask>,                 \
+                       kernels::attention_space, operand_f32, operand_f32, operand_f32, mask, \
+                       result_f32, f32, i64, i64, f32*)
+FLAGGEMS_ATTENTION_ONCE(kernels::no_mask);
+FLAGGEMS_ATTENTION_ONCE(kernels::attention_mask<f32>);
+FLAGGEMS_KERNEL_ONCE(kernels::attention_host_merge<f32, f32>, kernels::attention_space, result_f32,
+                     i64, const f32*);
 
 }  // namespace flaggems::detail

@@ -149,12 +149,14 @@ struct sequence_prefill {
     constexpr i64 most = decode_policy<numbers>::most;
     const i64 blocks = kernels::ceil_div(kernels::max_of(space.head_size, space.value_size),
                                          i64{kernels::prefill_elements});
-    if (blocks > 4 || !are_vec_aligned<width>(q, space.head_size) ||
+    if ((blocks > 4 && !is_latent()) || !are_vec_aligned<width>(q, space.head_size) ||
         !are_vec_aligned<width>(k, space.head_size) ||
         !are_vec_aligned<width>(v, space.value_size) ||
         !(scale >= 0x1p-100F && scale <= 0x1p100F) || space.total_keys > most ||
         space.total_queries > most / space.group || space.tiles(16) > most)
       return false;
+    if constexpr (std::is_same_v<Mask, kernels::no_mask>)
+      if (blocks > 4) return run_latent();
     if constexpr (attends_by_warp_groups<device_of<S>>)
       if (sequence_warp_groups<S, T, O, Mask>{stream, space, mask, scale, config, q, k, v, out,
                                               logs}
@@ -170,25 +172,122 @@ struct sequence_prefill {
   }
 
  private:
+  static constexpr int latent_blocks = 9, latent_parts = 2;  // of 64 elements; of the values
+
+  /// Whether values are the first elements of keys, in heads of the size of latent ones.
+  bool is_latent() const {
+    return std::is_same_v<Mask, kernels::no_mask> && v.data == k.data && v.position == k.position &&
+           v.outer == k.outer && v.inner == k.inner &&
+           space.head_size <= latent_blocks * kernels::prefill_elements &&
+           space.value_size <= latent_size;
+  }
+  static constexpr int latent_size = 512;  // limit: of values, as warps' sums have registers
+  template <attention_latent_tile Tile, class Logs>
+  using latent_kernel = kernels::attention_prefill_tiles<
+      T, O, Mask, Logs, latent_blocks, 1, Tile.keys, Tile.warps, kernels::mma_unit<T>,
+      kernels::latent_values<latent_size / kernels::prefill_elements / latent_parts, latent_parts>>;
+
+  /// Attention over latent keys: the rows of a tile are heads of a query, which all see the same
+  /// keys. By small tiles for few rows of a sequence, or where there is no room for others.
+  bool run_latent() const {
+    const i64 rows = space.group * kernels::ceil_div(space.total_queries, space.count);
+    const i64 memory = block_memory_of<device_of<S>>(ref(stream).device_index());
+    constexpr auto many = numbers::latent_of_many, few = numbers::latent_of_few;
+    const auto has_room = [&](i64 scratch) { return kernels::exchange_bytes + scratch <= memory; };
+    using of_many = latent_kernel<many, kernels::no_logs>;
+    using of_few = latent_kernel<few, kernels::no_logs>;
+    if (rows > of_few::rows && (has_room(of_many::most_scratch) || !has_room(of_few::most_scratch)))
+      return by_latent_tile<many>();
+    return by_latent_tile<few>();
+  }
+  template <attention_latent_tile Tile>
+  bool by_latent_tile() const {
+    using kernel = latent_kernel<Tile, kernels::no_logs>;
+    const i64 keys = space.page > 0 ? space.total_keys : space.total_keys / space.count;
+    const i64 tiles = space.tiles(kernel::rows);
+    const i64 parts = space.has_all_rows ? decode_policy<numbers>::split_of(
+                                               tiles, kernels::ceil_div(keys, i64{part_keys}),
+                                               numbers::units * kernel::min_blocks, 1)
+                                               .parts
+                                         : i64{1};
+    if (parts > 1 && tiles <= decode_policy<numbers>::most / parts && by_parts<Tile>(parts))
+      return true;
+    return logs.data == nullptr ? go_by<kernel>(kernels::no_logs{})
+                                : go_by<latent_kernel<Tile, kernels::decode_arg<f32>>>(logs);
+  }
+  static constexpr int part_keys = 64;  // limit: keys of a part are a multiple of these
+
+  /// The same in parts of the keys, which a second launch combines by their logarithms.
+  template <attention_latent_tile Tile>
+  bool by_parts(i64 parts) const {
+    const i64 step = kernels::decode_found(space.value_size), head = parts * step,
+              row = space.key_heads * space.group * head;
+    if (row >> 31 != 0) return false;
+    auto found = empty<f32>(stream, shape{space.total_queries * row}, config.op);
+    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
+    const kernels::decode_arg<f32> to{found.data() + 2, row,         space.group * head,
+                                      narrow(head),     narrow(row), 1};
+    kernels::prefill_parts sums;
+    static_cast<kernels::decode_arg<f32>&>(sums) = to;
+    sums.data = found.data();
+    using kernel = kernels::attention_prefill_tiles<
+        T, f32, Mask, kernels::prefill_parts, latent_blocks, 1, Tile.keys, Tile.warps,
+        kernels::mma_unit<T>,
+        kernels::latent_values<latent_size / kernels::prefill_elements / latent_parts,
+                               latent_parts>>;
+    launch_tiles<kernel>(to, sums, parts, step);
+    kernels::decode_space rows{};
+    rows.rows = narrow(space.group);
+    rows.value_size = narrow(space.value_size);
+    rows.queries = divider_by(1);
+    rows.heads = divider_by(space.key_heads);
+    rows.row_tiles = divider_by(space.group);
+    rows.parts = divider_by(parts);
+    rows.tiles = static_cast<u32>(space.total_queries * space.key_heads * space.group);
+    const auto merged = [&](const auto& kept) {
+      using merge = kernels::attention_decode_merge<O, std::remove_cvref_t<decltype(kept)>>;
+      launch_config last;
+      last.op = config.op;
+      last.work = config.work;
+      last.tiles = rows.tiles;
+      last.threads = narrow(merge::threads(parts, space.value_size));
+      const i64 concurrent = merge::groups(last.threads, space.value_size);
+      last.scratch =
+          2 * scratch_bytes<f32>(concurrent) + scratch_bytes<f32>(concurrent * space.value_size);
+      launch<merge>(stream, last, rows, out, static_cast<const f32*>(found.data()), kept);
+    };
+    logs.data == nullptr ? merged(kernels::no_logs{}) : merged(logs);
+    return true;
+  }
+
   template <int Blocks>
   bool go() const {
     return logs.data == nullptr ? go<Blocks>(kernels::no_logs{}) : go<Blocks>(logs);
   }
   template <int Blocks, class Logs>
   bool go(const Logs& sums) const {
-    using kernel =
-        kernels::attention_prefill_tiles<T, O, Mask, Logs, Blocks, 1, numbers::prefill_keys(Blocks),
-                                         numbers::prefill_warps>;
+    return go_by<kernels::attention_prefill_tiles<
+        T, O, Mask, Logs, Blocks, 1, numbers::prefill_keys(Blocks), numbers::prefill_warps>>(sums);
+  }
+  template <class Kernel, class Logs>
+  bool go_by(const Logs& sums) const {
+    launch_tiles<Kernel>(out, sums, 1, 0);
+    return true;
+  }
+  /// Queues a kernel of all tiles, each of so many parts of its keys.
+  template <class Kernel, class To, class Logs>
+  void launch_tiles(const To& to, const Logs& sums, i64 parts, i64 part_step) const {
     const kernels::sequence_prefill_space tiles{
         static_cast<i32>(space.head_size),
         static_cast<i32>(space.value_size),
         scale,
         divider_by(space.group),
-        static_cast<u32>(space.tiles(kernel::rows)),
-        are_vec_aligned<kernel::width>(out, space.value_size),
-        space};
-    launch_prefill<kernel>(stream, config, tiles, q, k, v, mask, out, sums);
-    return true;
+        static_cast<u32>(space.tiles(Kernel::rows) * parts),
+        are_vec_aligned<Kernel::width>(to, space.value_size),
+        space,
+        divider_by(parts),
+        part_step};
+    launch_prefill<Kernel>(stream, config, tiles, q, k, v, mask, to, sums);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <flaggems/detail/cpu.hpp>
 #include <flaggems/detail/host_resources.hpp>
 #include <flaggems/detail/meeting.hpp>
+#include <flaggems/device/execution.hpp>
 #include <flaggems/kernel/family/gemm/vector/blocks.hpp>
 
 #include <cstdint>
@@ -60,6 +61,9 @@ struct gemm_policy {
                                       : small_side_of_few;
     return m <= side && n <= side && k <= side && k > 0 && 2 * m * n * k <= 2 * least_work;
   }
+
+  /// Places of images, for each worker, at which all elements of a window are multiplied in turn.
+  static constexpr i64 shifted_columns = 1024;
 
   /// The bytes of the L1 cache that blocks are cut for.
   static i64 first_cache() { return kernels::min_of(caches().l1d, i64{64 * 1024}); }
@@ -124,5 +128,17 @@ struct gemm_policy {
     return where;
   }
 };
+
+/// Whether products of images that are shifted by a place each are added up in the output, and at
+/// how many places at a time: as many as all workers have in their L2 caches.
+template <class D>
+inline constexpr bool adds_shifted_images = has_vectors<D>;
+template <class D>
+i64 shifted_places() {
+  if constexpr (adds_shifted_images<D>)
+    return gemm_policy::shifted_columns * host_threads();
+  else
+    return 1;
+}
 
 }  // namespace flaggems::detail

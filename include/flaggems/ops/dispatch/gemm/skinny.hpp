@@ -11,7 +11,7 @@
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/steps.hpp>
 
-#include <utility>
+#include <type_traits>
 
 namespace flaggems::detail {
 

@@ -5,6 +5,7 @@
 // be wrong, and the launch. What does not meet them takes the long way, which raises or goes on.
 #pragma once
 
+#include <flaggems/launch/host_entry.hpp>
 #include <flaggems/ops/dispatch/gemm/call.hpp>
 
 #include <type_traits>
@@ -78,5 +79,23 @@ bool small_mm(const char* op, const S& stream, const A& a, const B& b, Out& out)
     return false;
   }
 }
+
+// Products of f32 that flaggems::compiled has: without and with a bias.
+using matrix_f32 = kernels::gemm_arg<f32>;
+using product_f32 = kernels::gemm_out<f32, f32>;
+using bias_f32 = kernels::gemm_bias<f32, f32>;
+#define FLAGGEMS_PRODUCT_ONCE(kernel, bias)                                                        \
+  FLAGGEMS_KERNEL_ONCE(kernels::kernel<f32, f32, f32, f32, bias>, kernels::gemm_space, matrix_f32, \
+                       matrix_f32, product_f32, bias)
+#define FLAGGEMS_PRODUCTS_ONCE(bias)                                                   \
+  FLAGGEMS_PRODUCT_ONCE(gemm_along, bias);                                             \
+  FLAGGEMS_PRODUCT_ONCE(gemm_few_rows, bias);                                          \
+  FLAGGEMS_PRODUCT_ONCE(gemm_small, bias);                                             \
+  FLAGGEMS_KERNEL_ONCE(kernels::gemm_blocked<f32, f32, f32, f32, bias, matrix_f32>,    \
+                       kernels::gemm_space, matrix_f32, matrix_f32, product_f32, bias, \
+                       kernels::gemm_plan, meeting)
+FLAGGEMS_KERNEL_ONCE(kernels::gemm_small_matrix<f32>, kernels::small_arguments<f32>);
+FLAGGEMS_PRODUCTS_ONCE(kernels::no_bias);
+FLAGGEMS_PRODUCTS_ONCE(bias_f32);
 
 }  // namespace flaggems::detail

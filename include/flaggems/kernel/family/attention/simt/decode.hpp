@@ -438,7 +438,7 @@ struct attention_decode {
 
 /// Combines the parts' partial results, for each row of each batch. A thread group as wide as a row
 /// takes several parts at once; if these are all, one group suffices.
-template <class Out>
+template <class Out, class Logs = no_logs>
 struct attention_decode_merge {
   // Few threads with few registers, so that they become resident next to the blocks that they wait
   // for.
@@ -456,7 +456,8 @@ struct attention_decode_merge {
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const decode_space& space,
-                                  const decode_arg<Out>& out, global_ptr<const f32> found) {
+                                  const decode_arg<Out>& out, global_ptr<const f32> found,
+                                  [[maybe_unused]] const Logs& logs) {
     const int size = space.value_size, count = static_cast<int>(space.parts.divisor);
     const int group_count = static_cast<int>(groups(block.threads(), size));
     // This thread's group, and its first element: the only one unless a row is wider than the
@@ -493,6 +494,7 @@ struct attention_decode_merge {
         }
         if (group_count == 1) {
           store(to, out.element, lane_scalar{e}, x.result(0));
+          if (e == 0) keep_logs(logs, space, batch, row, x.most, x.total);
           continue;
         }
         sums.write(group * size + e, x.sum[0]);
@@ -511,8 +513,20 @@ struct attention_decode_merge {
           x.add<1>(score, total, sum);
         }
         store(to, out.element, lane_scalar{e}, x.result(0));
+        if (e == 0) keep_logs(logs, space, batch, row, x.most, x.total);
       });
     });
+  }
+
+ private:
+  /// The logarithm of a row's sum, if it is kept.
+  FLAGGEMS_INLINE static void keep_logs([[maybe_unused]] const Logs& logs,
+                                        [[maybe_unused]] const decode_space& space,
+                                        [[maybe_unused]] u32 batch,
+                                        [[maybe_unused]] const decode_query& row,
+                                        [[maybe_unused]] f32 most, [[maybe_unused]] f32 total) {
+    if constexpr (!is_same<Logs, no_logs>)
+      logs.at(decode_place(space, batch))[logs.offset(row)] = attention_log_sum<f32>(most, total);
   }
 };
 

@@ -49,6 +49,8 @@ struct prefill_tile {
   }
   /// The first key that some row sees from position `first` on.
   FLAGGEMS_INLINE i32 begin(i32) const { return 0; }
+  /// Elements by which results are behind those of the batch.
+  FLAGGEMS_INLINE i64 results_from() const { return 0; }
 };
 
 /// A prefill problem: counts of 32 bits, and precomputed divisors. Queries that share keys are
@@ -101,28 +103,59 @@ struct prefill_fragment {
 /// The elements of a block of a head: those that eight threads copy at once.
 inline constexpr int prefill_elements = 64;
 
+/// Logarithms of a part of the keys, and the ones behind them, as attention_decode_merge takes
+/// parts of results that have been divided by their sums.
+struct prefill_parts : decode_arg<f32> {};
+
+FLAGGEMS_INLINE void keep_log_sum(const decode_arg<f32>&, global_ptr<f32> to, f32 log_sum) {
+  *to = log_sum;
+}
+FLAGGEMS_INLINE void keep_log_sum(const prefill_parts&, global_ptr<f32> to, f32 log_sum) {
+  to[0] = log_sum;
+  to[1] = 1.0F;
+}
+
+/// What sums a warp has of the values: of a tile of their own, all of them.
+template <int Blocks>
+struct prefill_values {
+  static constexpr int blocks = Blocks, parts = 1;
+  static constexpr bool are_of_keys = false;
+};
+/// Latent keys: values are a key's first 64 * Blocks * Parts elements. Parts warps, which compute
+/// the same scores, have a part of the sums each, for all of which one has no registers.
+template <int Blocks, int Parts>
+struct latent_values {
+  static constexpr int blocks = Blocks, parts = Parts;
+  static constexpr bool are_of_keys = true;
+};
+
 /// Queries, keys and values of T (bf16 or f16), vector-aligned, in heads of up to 64 * Blocks
 /// elements. A warp (the lanes of Unit) has 16 * RowTiles rows; a block takes Keys keys at a time,
 /// and copies the next ones meanwhile.
 // Scores are scaled to powers of two; a scale below 0 would make the largest the smallest.
 template <class T, class Out, class Mask, class Logs, int Blocks, int RowTiles, int Keys, int Warps,
-          class Unit = mma_unit<T>>
+          class Unit = mma_unit<T>, class Values = prefill_values<Blocks>>
 struct attention_prefill_tiles {
   static constexpr int max_threads = Unit::lanes * Warps, exact_threads = max_threads;
   /// Rows of 16 that a thread has sums of, and how many in 16 x Unit::columns.
   static constexpr int own_rows = Unit::own_rows, each = Unit::sums / own_rows;
   static constexpr int columns = Unit::columns, halves = 16 / columns;
   static constexpr int size = prefill_elements * Blocks, vectors = size / 8;
-  static constexpr int warp_rows = 16 * RowTiles, rows = warp_rows * Warps;
+  static constexpr int warp_rows = 16 * RowTiles, rows = warp_rows * Warps / Values::parts;
+  /// Elements of values that a warp, and all, have sums of; where the lines of values begin.
+  static constexpr int own_size = prefill_elements * Values::blocks;
+  static constexpr int result_size = own_size * Values::parts;
+  static constexpr int first_value = Values::are_of_keys ? 0 : Keys;
+  static_assert(result_size <= size && Warps % Values::parts == 0);
   /// Two tiles of keys and values: one is used while the other arrives.
-  static constexpr int tile_vectors = 2 * Keys * vectors;
+  static constexpr int tile_vectors = (first_value + Keys) * vectors;
   static constexpr int most_scratch = 16 * (rows * vectors + 2 * tile_vectors);
   /// Scores grow by so many powers of two before sums are scaled anew: weights stay far from the
   /// largest number of T, and few steps have to wait for that.
   static constexpr int slack = 8;
   /// Elements of the output that are stored at once.
   static constexpr int width = min_of(8, vec_size<Out>);
-  static_assert(rows * size * static_cast<int>(sizeof(Out)) <= most_scratch,
+  static_assert(rows * result_size * static_cast<int>(sizeof(Out)) <= most_scratch,
                 "flaggems: results take the place of queries, keys and values");
   static constexpr int min_blocks = 8 / Warps;  // warps have all registers that they can
   /// Whether the fragments of the queries stay in registers.
@@ -201,7 +234,15 @@ struct attention_prefill_tiles {
   }
 
   /// The index of element e of a line of results, permuted likewise.
-  FLAGGEMS_INLINE static int result_at(int line, int e) { return line * size + (e ^ line % 8 * 8); }
+  FLAGGEMS_INLINE static int result_at(int line, int e) {
+    return line * result_size + (e ^ line % 8 * 8);
+  }
+  /// What a thread has first, of its warp's rows; the part of the sums that the warp has.
+  FLAGGEMS_INLINE static int group_of(int thread) { return thread / Unit::lanes / Values::parts; }
+  FLAGGEMS_INLINE static int part_of(int thread) { return thread / Unit::lanes % Values::parts; }
+  FLAGGEMS_INLINE static prefill_fragment<Unit> fragment_of(int thread) {
+    return {group_of(thread) * Unit::lanes + thread % Unit::lanes, warp_rows};
+  }
 
   template <class Block, class Space>
   FLAGGEMS_INLINE static void run(Block& block, const Space& space, const decode_arg<const T>& q,
@@ -242,8 +283,8 @@ struct attention_prefill_tiles {
       i32 left = end - begin - line;
       auto from_k = settled<const T>(k.at(here.of_keys(space, at)) +
                                      (i64{begin + line} * k.position + vector * 8));
-      auto from_v = settled<const T>(v.at(here.of_keys(space, at)) +
-                                     (i64{begin + line} * v.position + vector * 8));
+      [[maybe_unused]] auto from_v = settled<const T>(
+          v.at(here.of_keys(space, at)) + (i64{begin + line} * v.position + vector * 8));
       const auto fetch = [&]() FLAGGEMS_LAMBDA {
         const auto to = tiles.from(slot * tile_vectors);
         const i32 passed = settled(block.thread()) % 8 * 8;  // elements
@@ -253,11 +294,13 @@ struct attention_prefill_tiles {
           copy_line(to, i, from_k, i < left, space.head_size - passed);
           from_k += i64{lines_at_once} * k.position;
         }
-        FLAGGEMS_SIMT_UNROLL
-        for (int i = 0; i < Keys; i += lines_at_once) {
-          if constexpr (Space::has_pages) from_v = here.key(v, end - left + i) + passed;
-          copy_line(to, Keys + i, from_v, i < left, space.value_size - passed);
-          from_v += i64{lines_at_once} * v.position;
+        if constexpr (!Values::are_of_keys) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int i = 0; i < Keys; i += lines_at_once) {
+            if constexpr (Space::has_pages) from_v = here.key(v, end - left + i) + passed;
+            copy_line(to, Keys + i, from_v, i < left, space.value_size - passed);
+            from_v += i64{lines_at_once} * v.position;
+          }
         }
         block.commit_copies();
         slot ^= 1;
@@ -266,12 +309,12 @@ struct attention_prefill_tiles {
 
       // Weights are powers of two of scores relative to `shift`, which follows the largest score:
       // from a number below all others, as that of no score, -inf, has no difference to itself.
-      f32 sums[RowTiles][size / columns][Unit::sums], shift[RowTiles][own_rows],
+      f32 sums[RowTiles][own_size / columns][Unit::sums], shift[RowTiles][own_rows],
           total[RowTiles][own_rows];
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < RowTiles; ++r) {
         FLAGGEMS_SIMT_UNROLL
-        for (int n = 0; n < size / columns; ++n) {
+        for (int n = 0; n < own_size / columns; ++n) {
           FLAGGEMS_SIMT_UNROLL
           for (int e = 0; e < Unit::sums; ++e) sums[r][n][e] = 0.0F;
         }
@@ -285,10 +328,10 @@ struct attention_prefill_tiles {
       const auto load_query = [&](u32(&to)[Unit::words], int r, int d) FLAGGEMS_LAMBDA {
         if constexpr (Unit::takes_loaded_tiles)
           block.template load_tiles<false, words>(to, queries, [&](int l) FLAGGEMS_LAMBDA {
-            return lines_at(l, thread / 32 * warp_rows + r * 16, d);
+            return lines_at(l, group_of(thread) * warp_rows + r * 16, d);
           });
         else
-          load_lines(block, queries, thread / Unit::lanes * warp_rows + r * 16, d, to);
+          load_lines(block, queries, group_of(thread) * warp_rows + r * 16, d, to);
       };
       u32 kept[keeps_queries ? size / 16 : 1][RowTiles][Unit::words];
       block.sync();  // the last tile's keys and values may still be read
@@ -328,8 +371,7 @@ struct attention_prefill_tiles {
             for (int e = 0; e < Unit::sums; ++e) scores[r][n][e] = 0.0F;
           }
         }
-        FLAGGEMS_SIMT_UNROLL
-        for (int d = 0; d < size / 16; ++d) {
+        const auto add_scores = [&](int d) FLAGGEMS_LAMBDA {
           u32 query[RowTiles][Unit::words];
           FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < RowTiles; ++r) {
@@ -355,11 +397,22 @@ struct attention_prefill_tiles {
                 Unit::multiply(block, scores[r][halves * n + part], query[r], key, part);
             }
           }
+        };
+        if constexpr (Blocks <= 4) {
+          FLAGGEMS_SIMT_UNROLL
+          for (int d = 0; d < size / 16; ++d) add_scores(d);
+        } else {  // registers are for sums, not for what is loaded ahead
+          constexpr int pairs = prefill_elements / 16;
+          FLAGGEMS_SIMT_NO_UNROLL
+          for (int b = 0; b < Blocks; ++b) {
+            FLAGGEMS_SIMT_UNROLL
+            for (int d = 0; d < pairs; ++d) add_scores(b * pairs + d);
+          }
         }
 
         fetch();
         if (is_masked || start + Keys > least) {
-          const prefill_fragment<Unit> mine(thread, warp_rows);
+          const prefill_fragment<Unit> mine = fragment_of(thread);
           FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < RowTiles; ++r) {
             FLAGGEMS_SIMT_UNROLL
@@ -418,7 +471,7 @@ struct attention_prefill_tiles {
               shift[r][h] = most[r][h];
             }
             FLAGGEMS_SIMT_UNROLL
-            for (int n = 0; n < size / columns; ++n) {
+            for (int n = 0; n < own_size / columns; ++n) {
               FLAGGEMS_SIMT_UNROLL
               for (int e = 0; e < Unit::sums; ++e) sums[r][n][e] *= correction[e / each];
             }
@@ -446,14 +499,15 @@ struct attention_prefill_tiles {
           FLAGGEMS_SIMT_UNROLL
           for (int r = 0; r < RowTiles; ++r) to_operand(block, weight[r], scores[r] + halves * j);
           FLAGGEMS_SIMT_UNROLL
-          for (int d = 0; d < size / 16; ++d) {
+          for (int d = 0; d < own_size / 16; ++d) {
             u32 value[Unit::words];  // 16 keys, 16 elements, transposed
+            const int pair = Values::parts == 1 ? d : part_of(thread) * (own_size / 16) + d;
             if constexpr (Unit::takes_loaded_tiles)
               block.template load_tiles<true, words>(value, keys, [&](int l) FLAGGEMS_LAMBDA {
-                return lines_at(l, Keys + j * 16, d);
+                return lines_at(l, first_value + j * 16, pair);
               });
             else
-              load_elements(block, keys, Keys + j * 16, d, value);
+              load_elements(block, keys, first_value + j * 16, pair, value);
             FLAGGEMS_SIMT_UNROLL
             for (int r = 0; r < RowTiles; ++r) {
               FLAGGEMS_SIMT_UNROLL
@@ -466,7 +520,8 @@ struct attention_prefill_tiles {
 
       block.template wait_copies<0>();
       block.sync();  // results take the place of queries, keys and values
-      const prefill_fragment<Unit> mine(thread, warp_rows);
+      const prefill_fragment<Unit> mine = fragment_of(thread);
+      const int left_column = part_of(thread) * own_size;
       FLAGGEMS_SIMT_UNROLL
       for (int r = 0; r < RowTiles; ++r) {
         FLAGGEMS_SIMT_UNROLL
@@ -477,15 +532,17 @@ struct attention_prefill_tiles {
             sum += block.template shuffle_xor<f32>(sum, beyond);
           if constexpr (!is_same<Logs, no_logs>) {
             const i32 row = first + mine.row + r * 16 + h * Unit::row_step;
-            if (row <= last && mine.column == 0)
-              logs.at(at)[logs.offset(prefill_query(space, row))] =
-                  prefill_log_sum(shift[r][h], sum);
+            if (row <= last && mine.column == 0 && left_column == 0)
+              keep_log_sum(
+                  logs,
+                  logs.at(at) + (here.results_from() + logs.offset(prefill_query(space, row))),
+                  prefill_log_sum(shift[r][h], sum));
           }
           const f32 share = 1.0F / (sum == 0.0F ? 1.0F : sum);  // no key seen: 0, an empty sum
           using group = vec<Out, Unit::together>;
           const auto groups = results.template as<group>();
           FLAGGEMS_SIMT_UNROLL
-          for (int n = 0; n < size / columns; ++n) {
+          for (int n = 0; n < own_size / columns; ++n) {
             FLAGGEMS_SIMT_UNROLL
             for (int e = 0; e < each; e += Unit::together) {
               group some;
@@ -493,7 +550,7 @@ struct attention_prefill_tiles {
               for (int g = 0; g < Unit::together; ++g)
                 some.at[g] = static_cast<Out>(f32(sums[r][n][each * h + e + g] * share));
               groups.write(result_at(mine.row + r * 16 + h * Unit::row_step,
-                                     n * columns + mine.column + e * Unit::step) /
+                                     left_column + n * columns + mine.column + e * Unit::step) /
                                Unit::together,
                            some);
             }
@@ -501,13 +558,13 @@ struct attention_prefill_tiles {
         }
       }
       block.sync();
-      const auto to_batch = out.at(at);
+      const auto to_batch = out.at(at) + here.results_from();
       FLAGGEMS_SIMT_NO_UNROLL
-      for (int i = thread * width; i < rows * size; i += max_threads * width) {
-        const i32 row = first + i / size, e = i % size;
+      for (int i = thread * width; i < rows * result_size; i += max_threads * width) {
+        const i32 row = first + i / result_size, e = i % result_size;
         if (row > last || e >= space.value_size) continue;
         const auto to = to_batch + out.offset(prefill_query(space, row));
-        const vec<Out, width> x = results.read(result_at(i / size, e) / width);
+        const vec<Out, width> x = results.read(result_at(i / result_size, e) / width);
         if (space.is_out_aligned) {
           store_vec<width, Out>(to + e, x);
         } else {

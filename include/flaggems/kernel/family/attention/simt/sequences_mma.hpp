@@ -23,6 +23,8 @@ struct sequence_decode_place : decode_place {
 struct sequence_prefill_tile {
   sequence_tile whole;
   i32 first, rows, keys, diagonal;
+  i32 first_key = 0;
+  i64 results = 0;
 
   FLAGGEMS_INLINE explicit sequence_prefill_tile(const sequence_tile& t)
       : whole(t),
@@ -46,7 +48,18 @@ struct sequence_prefill_tile {
   FLAGGEMS_INLINE const sequence_prefill_tile& bounds(const Space&) const {
     return *this;
   }
-  FLAGGEMS_INLINE i32 begin(i32 position) const { return static_cast<i32>(whole.begin(position)); }
+  FLAGGEMS_INLINE i32 begin(i32 position) const {
+    return max_of(static_cast<i32>(whole.begin(position)), first_key);
+  }
+  FLAGGEMS_INLINE i64 results_from() const { return results; }
+  /// One of so many parts of the keys, whose results are `step` elements apart.
+  FLAGGEMS_INLINE void take_part(i32 part, i32 parts, i64 step) {
+    constexpr i32 unit = 64;  // whole steps of all kernels
+    const i32 share = round_up(ceil_div(keys, parts), unit);
+    first_key = min_of(part * share, round_up(keys, unit));
+    keys = min_of(keys, first_key + share);
+    results = part * step;
+  }
   /// Key or value j, or the last one.
   template <class T>
   FLAGGEMS_INLINE global_ptr<T> key(const decode_arg<T>& arg, i32 j) const {
@@ -64,9 +77,16 @@ struct sequence_prefill_space {
   u32 tiles;
   bool is_out_aligned;
   sequence_space sequences;
+  divider parts;  // of a tile's keys, each a tile of the launch; their results are part_step apart
+  i64 part_step;
 
   FLAGGEMS_INLINE sequence_prefill_tile tile(u32 tile, i32 rows) const {
-    return sequence_prefill_tile(sequences.tile(tile, rows));
+    const u32 whole = parts.quotient(tile);
+    sequence_prefill_tile r(sequences.tile(whole, rows));
+    if (parts.divisor > 1)
+      r.take_part(static_cast<i32>(tile - whole * parts.divisor), static_cast<i32>(parts.divisor),
+                  part_step);
+    return r;
   }
 };
 

@@ -404,18 +404,9 @@ class attention_gradient_by_warp_groups {
   u32 thread_, base_;
 };
 
-/// A pass in T (bf16 or f16). Code for CUDA's other targets has no such kernel and takes one warp a
-/// block, by which the host knows it (most_threads in launch/launch.hpp).
+/// A pass in T (bf16 or f16).
 template <class T, class Tile>
-struct attention_warp_gradients {
-#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
-  static constexpr int max_threads = 32;
-#else
-  static constexpr int max_threads = Tile::threads;
-#endif
-  static constexpr int min_blocks = 1, most_scratch = Tile::scratch;
-  static constexpr bool awaits_earlier = true;
-
+struct attention_warp_gradients : warp_group_kernel<Tile::threads, Tile::scratch> {
   template <class Block, class Space>
   FLAGGEMS_INLINE static void run(Block& block, const Space& space, const tensor_map& row,
                                   const tensor_map& row_value, const tensor_map& other,

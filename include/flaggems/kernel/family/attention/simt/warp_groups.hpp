@@ -532,18 +532,10 @@ class attention_by_warp_groups {
 };
 
 /// Queries, keys and values of T (bf16 or f16), with no_mask, attention_mask_boxes or a rule, and
-/// no_logs or where logarithms go. Code for CUDA's other targets has no such kernel and takes one
-/// warp a block, by which the host knows it (most_threads in launch/launch.hpp).
+/// no_logs or where logarithms go.
 template <class T, class Out, class Mask, class Logs, class Tile>
-struct attention_warp_groups {
-#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
-  static constexpr int max_threads = 32;
-#else
-  static constexpr int max_threads = Tile::threads;
-#endif
-  static constexpr int min_blocks = 1, most_scratch = Tile::scratch(mask_element<Mask>::bytes);
-  static constexpr bool awaits_earlier = true;
-
+struct attention_warp_groups
+    : warp_group_kernel<Tile::threads, Tile::scratch(mask_element<Mask>::bytes)> {
   template <class Block, class Space>
   FLAGGEMS_INLINE static void run(Block& block, const Space& space, const tensor_map& q,
                                   const tensor_map& k, const tensor_map& v, const Mask& mask,

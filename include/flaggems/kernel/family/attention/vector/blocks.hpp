@@ -125,16 +125,14 @@ struct divide_line {
   struct arguments {
     C* from;
     i64 size;
-    C total;
+    C divisor;
     Out* to;
     i64 element;
   };
   template <class Isa>
   FLAGGEMS_HOST_INLINE static void run(const arguments& p) {
     using V = simd<C, Isa>;
-    // No key seen: 0, an empty sum. (Otherwise the largest score adds 1 to the total.)
-    const C divisor = p.total == C(0) ? C(1) : p.total;
-    const V by(divisor);
+    const V by(p.divisor);
     const host_scratch<C> from{p.from};
     Out* const to = p.to;
     const i64 element = p.element;
@@ -281,11 +279,10 @@ struct attention_host {
            7 * 256;
   }
 
-  template <class Block, class Space>
+  template <class Block, class Space, class Logs>
   FLAGGEMS_HOST_INLINE static void run(Block& block, Space space, attention_arg<const T> q,
                                        attention_arg<const Key> k, attention_arg<const Key> v,
-                                       Mask mask, attention_arg<Out> out, C scale,
-                                       attention_arg<C> logs) {
+                                       Mask mask, attention_arg<Out> out, C scale, Logs logs) {
     using reading_query = read_lines<C, T, true>;
     using reading = read_lines<C, Key, false>;
     using transposing = transpose_lines<C>;
@@ -375,10 +372,9 @@ struct attention_host {
         const i64 row = row_of(r);
         const i64 at_head = here.head(row), at = position_of(row);
         Out* const to = out.at(c) + at_head * out.head + at * out.position;
-        divide.call({sum + r * width, space.value_size, total[r], to, out.element});
-        if (logs.data != nullptr)
-          logs.at(c)[at_head * logs.head + at * logs.position] =
-              attention_log_sum<C>(largest[r], total[r]);
+        divide.call({sum + r * width, space.value_size,
+                     divisor_of(logs, c, at_head, largest[r], total[r]), to, out.element});
+        keep_sums(logs, c, at_head, at, largest[r], total[r]);
       }
     });
   }

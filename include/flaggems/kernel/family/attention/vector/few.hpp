@@ -243,7 +243,7 @@ struct attention_host_few {
         return;
       }
       for (int r = 0; r < rows; ++r)
-        divide.call({sum + r * width, space.value_size, total[r],
+        divide.call({sum + r * width, space.value_size, total[r] == C(0) ? C(1) : total[r],
                      out.at(c) + head[r] * out.head + position[r] * out.position, out.element});
     });
   }

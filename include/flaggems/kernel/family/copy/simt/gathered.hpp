@@ -85,10 +85,13 @@ struct strided_source {
       if (filled && !inside) return value;
       return data[begin + from.inner.place(j) * from.inner.stride];
     } else {
-      const u32 turn = from.inner.wide.quotient(j), c = j - turn * from.inner.wide.divisor;
-      return data[begin + static_cast<i32>(turn) * across +
-                  static_cast<i32>(c) * from.inner.stride];
+      return data[begin + along_row(from.inner, j)];
     }
+  }
+  /// Where element j of a row is, from its beginning.
+  FLAGGEMS_INLINE i32 along_row(const gathered_dimension& inner, u32 j) const {
+    const u32 turn = inner.wide.quotient(j), c = j - turn * inner.wide.divisor;
+    return static_cast<i32>(turn) * across + static_cast<i32>(c) * inner.stride;
   }
 };
 
@@ -110,6 +113,23 @@ struct joined_source {
   }
 };
 
+/// Elements first to last of `out`, a vector or less, from a place of `source`.
+template <class Source>
+FLAGGEMS_INLINE void gather_vector(const Source& source, const typename Source::place& place,
+                                   u32 first, u32 last, global_ptr<typename Source::word> out) {
+  using word = typename Source::word;
+  constexpr u32 width = 16 / sizeof(word);
+  if (last - first + 1 < width) {
+    FLAGGEMS_SIMT_NO_UNROLL
+    for (u32 k = 0; k <= last - first; ++k) out[first + k] = source.load(place, first, k);
+    return;
+  }
+  vec<word, width> taken;
+  FLAGGEMS_SIMT_UNROLL
+  for (u32 k = 0; k < width; ++k) taken.at[k] = source.load(place, first, k);
+  store_vec<width>(out + first, taken);
+}
+
 /// n elements into memory that is aligned to 16 bytes.
 template <class Source>
 struct gather_vectors {
@@ -123,16 +143,7 @@ struct gather_vectors {
     for (u32 i = static_cast<u32>(block.index()) * threads + static_cast<u32>(block.thread());
          i < vectors; i += grid) {
       const u32 first = i * width, last = min_of(first + width, n) - 1;
-      const auto place = source.at(first, last);
-      if (last - first + 1 < width) {
-        FLAGGEMS_SIMT_NO_UNROLL
-        for (u32 k = 0; k <= last - first; ++k) out[first + k] = source.load(place, first, k);
-        continue;
-      }
-      vec<word, width> taken;
-      FLAGGEMS_SIMT_UNROLL
-      for (u32 k = 0; k < width; ++k) taken.at[k] = source.load(place, first, k);
-      store_vec<width>(out + first, taken);
+      gather_vector(source, source.at(first, last), first, last, out);
     }
   }
 };

@@ -72,7 +72,8 @@ class element_loader {
         constexpr int rows = Threads / (Lines / size);
         block.template copy_async<words>(
             to.template as<words>(), slot + to_ + e * (rows * pitch / size),
-            reinterpret_cast<global_ptr<const words>>(from_ + e * step_[0]), e * rows < left_);
+            reinterpret_cast<global_ptr<const words>>(from_ + static_cast<u32>(e) * step_[0]),
+            e * rows < left_);
       }
     }
   }

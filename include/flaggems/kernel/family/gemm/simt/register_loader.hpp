@@ -98,7 +98,7 @@ class register_loader {
     }
   }
 
- private:
+ protected:
   static constexpr int line_blocks = Lines / width;
   static constexpr int items = along ? size : line_blocks * vectors;  // for one thread each
   static constexpr int count = ceil_div(items, Threads);              // of a thread

@@ -10,6 +10,10 @@
 
 namespace flaggems::kernels {
 
+/// A sum as f32, integers with their sign.
+FLAGGEMS_INLINE f32 sum_as_f32(f32 x) { return x; }
+FLAGGEMS_INLINE f32 sum_as_f32(u32 x) { return static_cast<f32>(static_cast<i32>(x)); }
+
 /// Sums cut into parts (split-K): of all tiles where there are too few to occupy a device, or of
 /// those that its last round has.
 template <class C>

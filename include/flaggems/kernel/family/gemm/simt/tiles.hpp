@@ -95,7 +95,7 @@ class tile_loader {
       });
   }
 
- private:
+ protected:
   static constexpr int rows_at_once = Threads / vectors;
   static constexpr int period = is_wide ? 4 : 8;  // of rows, whose vectors are permuted alike
   static_assert(Threads % vectors == 0 && rows % rows_at_once == 0 && rows_at_once % period == 0);
@@ -136,14 +136,25 @@ using unit_loader =
     conditional<Unit::takes_loaded_tiles, tile_loader<T, Major, Lines, Depth, Threads>,
                 register_loader<Unit, T, Major, Lines, Depth, Threads>>;
 
-/// out = alpha * a * b^T + bias in tiles, which Unit multiplies.
-template <class T, class Out, class Bias, class Tile, major A, major B, class Unit = mma_unit<T>>
-struct gemm_tiles {
+/// Terms of a step.
+template <class T, class Tile>
+inline constexpr int depth_of = Tile::depth * 2 / static_cast<int>(sizeof(T));
+
+/// The sums of steps are added up as they are.
+struct plain_steps {
+  static constexpr bool are_scaled = false;
+};
+
+/// The sums of a tile, which Unit multiplies, of what two loaders bring; and their way to the
+/// results. Steps says what the sums of each step are multiplied by, in f32, before they are added:
+/// at(step).at[i][h] those of row_of(thread, i, h).
+template <class T, class Tile, class Unit, class ALoader, class BLoader, class Steps = plain_steps>
+struct tile_product {
   using words = vec<u32, 4>;
-  using C = mma_sum<T>;
-  static constexpr int depth = Tile::depth * 2 / static_cast<int>(sizeof(T));  // terms of a step
-  using a_loader = unit_loader<Unit, T, A, Tile::rows, depth, Tile::threads>;
-  using b_loader = unit_loader<Unit, T, B, Tile::columns, depth, Tile::threads>;
+  using C = conditional<Steps::are_scaled, f32, mma_sum<T>>;
+  static constexpr int depth = depth_of<T, Tile>;
+  using a_loader = ALoader;
+  using b_loader = BLoader;
   static constexpr int max_threads = Tile::threads, exact_threads = max_threads;
   static constexpr int min_blocks = Tile::blocks;
   static constexpr int rows = Tile::rows / Tile::warp_rows;  // of a warp
@@ -167,36 +178,35 @@ struct gemm_tiles {
                                  : high % 2 == 0 && 2 * room >= high ? high / 2
                                                                      : 1;
 
-  template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
-                                  const gemm_arg<T>& b, const gemm_out<Out, C>& out,
-                                  const Bias& bias, const sum_parts<C>& parts) {
-    const auto stages = block.template scratch<words>(vectors);
+  /// The row of the tile that a thread's h-th sums of its i-th 16 rows are of.
+  FLAGGEMS_INLINE static int row_of(int thread, int i, int h) {
+    return thread / Unit::lanes / Tile::warp_columns * rows + i * 16 +
+           Unit::row(thread % Unit::lanes) + h * Unit::row_step;
+  }
+
+  /// Multiplies `terms` terms of the loaders' boxes and gives the sums to `results`, the first
+  /// column being column `first` of the result.
+  template <class Block, class Stages, class Results>
+  FLAGGEMS_INLINE static void run(const Block& block, const Stages& stages, a_loader& next_a,
+                                  b_loader& next_b, i64 terms, i64 first, const Results& results,
+                                  const Steps& scales = {}) {
     const int warp = block.thread() / Unit::lanes, warp_row = warp / Tile::warp_columns;
     const int row = warp_row * rows, column = warp % Tile::warp_columns * columns;
-    block.for_each_tile(parts.units(space.tiles()), [&](i64 index) FLAGGEMS_LAMBDA {
-      const tile_part unit = tile_part::of(space, parts, index);
-      C sums[high][pieces][Unit::sums];
-      FLAGGEMS_SIMT_UNROLL
-      for (int e = 0; e < high * pieces * Unit::sums; ++e)
-        sums[e / (pieces * Unit::sums)][e / Unit::sums % pieces][e % Unit::sums] = 0;
-      multiply(block, stages, space, a, b, unit, row, column, sums);
-      store(block, stages, unit, row, column, sums,
-            tile_results<Out, C, Bias, sums_together<Out>>(space, out, bias, parts, unit));
-    });
+    C sums[high][pieces][Unit::sums];
+    FLAGGEMS_SIMT_UNROLL
+    for (int e = 0; e < high * pieces * Unit::sums; ++e)
+      sums[e / (pieces * Unit::sums)][e / Unit::sums % pieces][e % Unit::sums] = 0;
+    multiply(block, stages, next_a, next_b, terms, row, column, sums, scales);
+    store(block, stages, first, row, column, sums, results);
   }
 
  private:
   template <class Block, class Stages>
-  FLAGGEMS_INLINE static void multiply(const Block& block, const Stages& stages,
-                                       const gemm_space& space, const gemm_arg<T>& a,
-                                       const gemm_arg<T>& b, const tile_part& unit, int row,
-                                       int column, C (&sums)[high][pieces][Unit::sums]) {
-    a_loader next_a(block.thread(), operand_of(space, a, unit.batch), a, space.m, unit.i,
-                    unit.begin, unit.end);
-    b_loader next_b(block.thread(), operand_of(space, b, unit.batch), b, space.n, unit.j,
-                    unit.begin, unit.end);
-    const int steps = static_cast<int>(ceil_div(unit.end - unit.begin, i64{depth}));
+  FLAGGEMS_INLINE static void multiply(const Block& block, const Stages& stages, a_loader& next_a,
+                                       b_loader& next_b, i64 terms, int row, int column,
+                                       C (&sums)[high][pieces][Unit::sums],
+                                       [[maybe_unused]] const Steps& scales) {
+    const int steps = static_cast<int>(ceil_div(terms, i64{depth}));
     int write = 0, read = 0;
     const auto advance = [](int& slot)
                              FLAGGEMS_LAMBDA { slot = slot == all - stage ? 0 : slot + stage; };
@@ -236,7 +246,10 @@ struct gemm_tiles {
     for (int i = 0; i < high; ++i) fetch_a(i, 0);
     FLAGGEMS_SIMT_UNROLL
     for (int j = 0; j < wide; ++j) fetch_b(j, 0);
+    auto next_scales = scales_at(scales, 0);
     for (int step = 0; step < steps; ++step) {
+      const auto by = next_scales;  // read a step ahead
+      next_scales = scales_at(scales, step + 1);
       FLAGGEMS_SIMT_UNROLL
       for (int q = 0; q < quarters; ++q) {
         if (q + 1 == quarters) {
@@ -254,7 +267,11 @@ struct gemm_tiles {
             for (int e = 0; e < pieces; ++e) {
               // Back and forth: operands repeat.
               const int j = i % 2 != 0 ? pieces - 1 - e : e;
-              Unit::multiply(block, sums[i][j], x[q % 2][i], y[q % 2][j / halves], j % halves);
+              if constexpr (Steps::are_scaled)
+                add_scaled(block, sums[i][j], x[q % 2][i], y[q % 2][j / halves], j % halves,
+                           by.at[i]);
+              else
+                Unit::multiply(block, sums[i][j], x[q % 2][i], y[q % 2][j / halves], j % halves);
             }
           }
         }
@@ -264,10 +281,31 @@ struct gemm_tiles {
     a_loader::template sync<0>(block);
   }
 
+  FLAGGEMS_INLINE static auto scales_at([[maybe_unused]] const Steps& scales,
+                                        [[maybe_unused]] int step) {
+    if constexpr (Steps::are_scaled)
+      return scales.at(step);
+    else
+      return plain_steps{};
+  }
+  /// c += (a * b) * what its rows are multiplied by.
+  template <class Block>
+  FLAGGEMS_INLINE static void add_scaled(const Block& block, f32 (&c)[Unit::sums],
+                                         const u32 (&a)[Unit::words], const u32 (&b)[Unit::words],
+                                         int part, const f32 (&by)[Unit::own_rows]) {
+    mma_sum<T> some[Unit::sums];
+    FLAGGEMS_SIMT_UNROLL
+    for (int e = 0; e < Unit::sums; ++e) some[e] = static_cast<mma_sum<T>>(-0.0F);  // x - 0 is x
+    Unit::multiply(block, some, a, b, part);
+    FLAGGEMS_SIMT_UNROLL
+    for (int e = 0; e < Unit::sums; ++e)
+      c[e] = fma(sum_as_f32(some[e]), by[e / (Unit::sums / Unit::own_rows)], c[e]);
+  }
+
   /// Through block-local memory, as many rows of each warp at a time as it has room for, so that
   /// threads have neighbours.
   template <class Block, class Stages, class Results>
-  FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, const tile_part& unit,
+  FLAGGEMS_INLINE static void store(const Block& block, const Stages& stages, i64 first_column,
                                     int row, int column, const C (&sums)[high][pieces][Unit::sums],
                                     const Results& results) {
     constexpr int adjacent = Unit::together, own = Unit::own_rows, each = Unit::sums / own;
@@ -296,11 +334,41 @@ struct gemm_tiles {
       block.sync();
       constexpr int high_rows = 16 * at_once;
       store_rows<high_rows * Tile::warp_rows, Tile::columns, pitch, Tile::threads>(
-          block, stages, unit.j,
+          block, stages, first_column,
           [&](int r) FLAGGEMS_LAMBDA { return r / high_rows * rows + i * 16 + r % high_rows; },
           results);
       block.sync();
     }
+  }
+};
+
+/// out = alpha * a * b^T + bias in tiles, which Unit multiplies.
+template <class T, class Out, class Bias, class Tile, major A, major B, class Unit = mma_unit<T>>
+struct gemm_tiles {
+  static constexpr int depth = depth_of<T, Tile>;
+  using a_loader = unit_loader<Unit, T, A, Tile::rows, depth, Tile::threads>;
+  using b_loader = unit_loader<Unit, T, B, Tile::columns, depth, Tile::threads>;
+  using product = tile_product<T, Tile, Unit, a_loader, b_loader>;
+  using words = typename product::words;
+  using C = typename product::C;
+  static constexpr int max_threads = product::max_threads, exact_threads = max_threads;
+  static constexpr int min_blocks = Tile::blocks, vectors = product::vectors;
+  static constexpr int most_scratch = product::most_scratch;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
+                                  const gemm_arg<T>& b, const gemm_out<Out, C>& out,
+                                  const Bias& bias, const sum_parts<C>& parts) {
+    const auto stages = block.template scratch<words>(vectors);
+    block.for_each_tile(parts.units(space.tiles()), [&](i64 index) FLAGGEMS_LAMBDA {
+      const tile_part unit = tile_part::of(space, parts, index);
+      a_loader next_a(block.thread(), operand_of(space, a, unit.batch), a, space.m, unit.i,
+                      unit.begin, unit.end);
+      b_loader next_b(block.thread(), operand_of(space, b, unit.batch), b, space.n, unit.j,
+                      unit.begin, unit.end);
+      product::run(block, stages, next_a, next_b, unit.end - unit.begin, unit.j,
+                   tile_results<Out, C, Bias, sums_together<Out>>(space, out, bias, parts, unit));
+    });
   }
 };
 

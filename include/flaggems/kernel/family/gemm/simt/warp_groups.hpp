@@ -5,126 +5,19 @@
 // the others multiply them. Persistent; blocks of a cluster share the boxes of `b`.
 #pragma once
 
-#include <flaggems/kernel/block/simt/warp_group.hpp>
 #include <flaggems/kernel/family/gemm/scaled.hpp>
+#include <flaggems/kernel/family/gemm/simt/warp_group_work.hpp>
 
 namespace flaggems::kernels {
 
-/// A block's tile of Rows x Columns results, of which Consumers warp groups have Rows / Consumers
-/// rows each or, if PingPong, a tile each in turn: one multiplies while the other stores. Cluster
-/// blocks have tiles below each other.
-template <int Rows, int Columns, int Stages, int Cluster, bool PingPong>
-struct warp_group_tile {
-  static constexpr int m = Rows, n = Columns, stages = Stages, cluster = Cluster;
-  static constexpr int line_bytes = 128;  // of a step: what the copy engine swizzles
-  static constexpr bool ping_pong = PingPong;
-  static constexpr int consumers = 2, threads = 128 * (consumers + 1);
-  static constexpr int rows = PingPong ? Rows : Rows / consumers;  // of a warp group
-  static constexpr int parts = rows / 64;                          // wgmma has 64 rows
-  static constexpr u32 a_bytes = Rows * line_bytes;
-  static constexpr u32 b_bytes = (Columns + 63) / 64 * 64 * line_bytes;
-  static constexpr u32 stage_bytes = a_bytes + b_bytes;
-  // Results leave by slabs of 16 rows of a warp, which has two.
-  static constexpr int slab = Columns % 64 == 0 ? 64 : Columns % 32 == 0 ? 32 : 16;
-  static constexpr int slab_rows = 16;
-  static constexpr u32 slab_bytes = slab_rows * slab * 2,
-                       slabs_bytes = consumers * 4 * 2 * slab_bytes;
-  static constexpr u32 scratch = stages * stage_bytes + slabs_bytes + 16 * stages;
-  static_assert(rows % 64 == 0 && Columns % 16 == 0 && Columns <= 256);
-};
-
-/// Tiles of a cluster's rows, of all batches. With split-K, a part of the sums is one more batch of
-/// results.
-struct warp_group_space {
-  i32 m, n;
-  i32 steps;    // along the sum, of a part
-  i32 batches;  // of the operands
-  i32 row_tiles, column_tiles, tiles;
-  i32 group;                 // row tiles that pass over all columns together, to stay in L2
-  i32 a_batched, b_batched;  // 0: an operand is the same for all batches; 1
-  bool a_across, b_across;   // as enum major says
-  bool stores_boxes;         // results by the copy engine
-  bool reads_contiguous;  // what is added to the results has no strides along their columns but 1
-  bool admits;            // the next launch, early
-
-  struct place {
-    i32 result, batch, step;  // of results and operands; along the sum, the first one
-    i32 i, j;
-  };
-  FLAGGEMS_INLINE place locate(i32 tile, i32 rows, i32 columns) const {
-    const u32 of_result = static_cast<u32>(row_tiles) * static_cast<u32>(column_tiles);
-    const u32 result = static_cast<u32>(tile) / of_result;
-    const u32 part = result / static_cast<u32>(batches);
-    const tile_in_order in(static_cast<u32>(tile) - result * of_result, static_cast<u32>(group),
-                           static_cast<u32>(row_tiles), static_cast<u32>(column_tiles));
-    place at;
-    at.result = static_cast<i32>(result);
-    at.batch = at.result - static_cast<i32>(part) * batches;
-    at.step = static_cast<i32>(part) * steps;
-    at.i = static_cast<i32>(in.row) * rows;
-    at.j = static_cast<i32>(in.column) * columns;
-    return at;
-  }
-};
-
-/// The boxes of a tile of `Lines` rows (or columns) of an operand and 128 bytes along the sum. Each
-/// of `Sharers` blocks of a cluster loads some of the boxes for all by multicast: rows, or terms
-/// where rows are contiguous (of 16 bits, so 64 of both).
-template <major Major, int Lines, int Sharers>
-struct operand_boxes {
-  static constexpr bool is_across = Major == major::across;
-  static constexpr int count = is_across ? ceil_div(Lines, 64) : 1;
-  static constexpr int rows = (is_across ? 64 : Lines) / Sharers;  // of a box
-  static constexpr u32 bytes = count * rows * Sharers * 128;       // by all
-  /// How far a descriptor moves for the next 32 bytes of terms, in 16 bytes.
-  static constexpr u64 step = is_across ? 16 * 128 / 16 : 32 / 16;
-  static_assert(rows % 8 == 0 && rows <= 256);
-
-  template <class Unit>
-  FLAGGEMS_INLINE static void load(const Unit& unit, const tensor_map& map, u32 to, i32 line, i32 k,
-                                   i32 batch, u32 bar, u32 share) {
-    const i32 first = static_cast<i32>(share) * rows;
-    FLAGGEMS_SIMT_UNROLL
-    for (int s = 0; s < count; ++s) {
-      const box_corner<3> at = {
-          {is_across ? line + s * 64 : k, (is_across ? k : line) + first, batch}};
-      const u32 here = to + static_cast<u32>(s * 64 + first) * 128;
-      if constexpr (Sharers > 1)
-        unit.load_box(here, map, at, bar, static_cast<u16>((1U << Sharers) - 1));
-      else
-        unit.load_box(here, map, at, bar);
-    }
-  }
-};
-
-// How a tile's steps are summed: `by_step`, each by itself, and then added up; `scales`, after
-// multiplication by what the step has for its rows and columns.
-
-/// The unit sums all steps.
-struct sums_of_unit {
-  static constexpr bool by_step = false;
-};
-/// Steps are added up in f32: units sum 8-bit floats with 14 bits of a number.
-struct sums_in_f32 {
-  static constexpr bool by_step = true;
-  static constexpr bool scales = false;
-};
-/// And each step has a scale a row of a, and one for 128 lines of b.
-struct sums_of_blocks {
-  static constexpr bool by_step = true;
-  static constexpr bool scales = true;
-  static constexpr int lines = 128;
-  global_ptr<const f32> a, b;
-  i64 a_row, a_step, b_row, b_step;
-};
-
-/// A thread of such a product.
-template <class Block, class T, class Out, class Bias, class Tile, class Sums>
+/// A thread of such a product; Space as warp_group_space.
+template <class Block, class T, class Out, class Bias, class Tile, class Sums,
+          class Space = warp_group_space>
 class warp_group_product {
  public:
   using C = mma_sum<T>;
-  FLAGGEMS_INLINE warp_group_product(Block& block, const warp_group_space& space,
-                                     const tensor_map& a, const tensor_map& b, const tensor_map& to,
+  FLAGGEMS_INLINE warp_group_product(Block& block, const Space& space, const tensor_map& a,
+                                     const tensor_map& b, const tensor_map& to,
                                      const gemm_out<Out, C>& out, const Bias& bias, const Sums& how)
       : block_(block),
         unit_(block.machine()),
@@ -145,7 +38,7 @@ class warp_group_product {
     if (thread_ == 0) {
       constexpr u32 releases = (Tile::ping_pong ? 1 : Tile::consumers) * Tile::cluster;
       for (u32 s = 0; s < Tile::stages; ++s) {
-        unit_.init_barrier(full(s), 1);
+        unit_.init_barrier(full(s), Space::gathers ? 5 : 1);
         unit_.init_barrier(empty(s), releases);
       }
       unit_.fence_barriers();
@@ -160,9 +53,12 @@ class warp_group_product {
     // One branch a role, so that each has its number of registers.
     if (thread_ < 128) {
       unit_.template give_registers<40>();
-      if (thread_ == 0)
+      if (Space::gathers || thread_ == 0)
         by_layout([&](auto a, auto b) FLAGGEMS_LAMBDA {
-          produce<typename decltype(a)::a_boxes, typename decltype(b)::b_boxes>();
+          if constexpr (Space::gathers)
+            gather<typename decltype(b)::b_boxes>();
+          else
+            produce<typename decltype(a)::a_boxes, typename decltype(b)::b_boxes>();
         });
     } else {
       unit_.template take_registers<232>();
@@ -175,7 +71,8 @@ class warp_group_product {
 
  private:
   using unit_type = warp_group_unit<typename Block::machine_type>;
-  using place = warp_group_space::place;
+  using place = typename Space::place;
+  using search = typename Space::search;
   using position = pipeline_position<Tile::stages>;
   using sums_type = C[Tile::parts][Tile::n / 2];
   static constexpr int terms = Tile::line_bytes / static_cast<int>(sizeof(T));  // of a step
@@ -189,8 +86,8 @@ class warp_group_product {
   FLAGGEMS_INLINE u32 full(u32 stage) const { return slabs() + Tile::slabs_bytes + 16 * stage; }
   FLAGGEMS_INLINE u32 empty(u32 stage) const { return full(stage) + 8; }
 
-  FLAGGEMS_INLINE place locate(i32 tile) const {
-    place at = space_.locate(tile, Tile::m * Tile::cluster, Tile::n);
+  FLAGGEMS_INLINE place locate(search& from, i32 tile) const {
+    place at = space_.locate(from, tile, Tile::m * Tile::cluster, Tile::n);
     at.i += static_cast<i32>(rank_) * Tile::m;
     return at;
   }
@@ -199,7 +96,9 @@ class warp_group_product {
   template <class F>
   FLAGGEMS_INLINE void by_layout(const F& f) const {
     using along = layout<major::along>;
-    if constexpr (sizeof(T) == 2) {
+    if constexpr (sizeof(T) == 2 && Space::gathers) {
+      space_.b_across ? f(along{}, layout<major::across>{}) : f(along{}, along{});
+    } else if constexpr (sizeof(T) == 2) {
       using across = layout<major::across>;
       if (space_.a_across)
         space_.b_across ? f(across{}, across{}) : f(across{}, along{});
@@ -219,8 +118,9 @@ class warp_group_product {
   template <class A, class B>
   FLAGGEMS_INLINE void produce() const {
     position at;
+    search from;
     for (i32 tile = first_; tile < space_.tiles; tile += stride_) {
-      const place to = locate(tile);
+      const place to = locate(from, tile);
       const i32 a_batch = to.batch * space_.a_batched, b_batch = to.batch * space_.b_batched;
       i32 k = to.step * terms;
       for (i32 step = space_.steps; step > 0; --step, k += terms, at.next()) {
@@ -233,10 +133,61 @@ class warp_group_product {
     }
   }
 
+  /// All threads of the group copy lines of a to where boxes would be, so many steps ahead of those
+  /// that are there for the others; thread 0 loads the boxes of b.
+  template <class B>
+  FLAGGEMS_INLINE void gather() const {
+    // The others release a stage when they have the next one, too.
+    constexpr int ahead = min_of(Tile::stages / 2, Tile::stages - 2);
+    constexpr int count = Tile::m / 16;  // lines of a thread
+    static_assert(Tile::cluster == 1 && !Tile::ping_pong);
+    const u32 vector = thread_ % 8, own = thread_ / 8;
+    const u32 to = own * Tile::line_bytes + (vector ^ own % 8) * 16;  // as boxes are swizzled
+    position at, ready;
+    int pending = 0;
+    const auto let = [&](auto left) FLAGGEMS_LAMBDA {
+      unit_.template await_copies<decltype(left)::value>();
+      unit_.fence_writes();
+      unit_.sync_warp();
+      if (thread_ % 32 == 0) unit_.arrive(full(ready.stage));
+      ready.next();
+    };
+    search from;
+    for (i32 tile = first_; tile < space_.tiles; tile += stride_) {
+      const place here = locate(from, tile);
+      if (!here.multiplies()) continue;
+      i32 lines[count];
+      FLAGGEMS_SIMT_UNROLL
+      for (int i = 0; i < count; ++i)
+        lines[i] = space_.line(here, here.i + static_cast<i32>(own) + i * 16);
+      u32 term = vector;  // of the vectors of a line
+      for (i32 step = 0; step < space_.steps; ++step, term += 8, at.next()) {
+        const u32 bar = full(at.stage);
+        unit_.wait(empty(at.stage), at.phase ^ 1);
+        if (thread_ == 0) {
+          unit_.expect(bar, B::bytes);
+          B::load(unit_, b_, b_at(at.stage), here.j, step * terms, here.batch, bar, 0);
+        }
+        FLAGGEMS_SIMT_UNROLL
+        for (int i = 0; i < count; ++i)
+          unit_.copy(a_at(at.stage) + to + static_cast<u32>(i * 16 * Tile::line_bytes),
+                     space_.vector_of(here, lines[i], term),
+                     lines[i] >= 0 && term < space_.vectors);
+        unit_.commit_copies();
+        if (++pending <= ahead) continue;
+        let(int_constant<ahead>{});
+        --pending;
+      }
+    }
+    for (; pending > 0; --pending) let(int_constant<0>{});
+  }
+
   FLAGGEMS_INLINE void consume() const {
     const u32 group = thread_ / 128 - 1, thread = thread_ % 128;
     sums_type sums;
+    if constexpr (Space::gathers) clear(sums);
     position at;
+    search from;
     u32 slab = 0;  // of the warp's two, the next one
     i32 tile = first_;
     if constexpr (Tile::ping_pong) {
@@ -247,7 +198,12 @@ class warp_group_product {
       }
     }
     for (; tile < space_.tiles; tile += Tile::ping_pong ? 2 * stride_ : stride_) {
-      place to = locate(tile);
+      place to = locate(from, tile);
+      bool multiplies = true;  // the tile, though this group may have none of its rows
+      if constexpr (Space::gathers) {
+        if (!to.exists()) continue;
+        multiplies = to.multiplies();
+      }
       u32 first = 0;
       if constexpr (Tile::ping_pong) {
         unit_.sync_named(1 + group, 256);
@@ -255,12 +211,13 @@ class warp_group_product {
         first = group * Tile::rows;
         to.i += static_cast<i32>(first);
       }
-      by_layout([&](auto a, auto b) FLAGGEMS_LAMBDA {
-        if constexpr (Sums::by_step)
-          multiply_by_steps<decltype(a), decltype(b)>(sums, at, to, first, thread);
-        else
-          multiply<decltype(a), decltype(b)>(sums, at, first, thread);
-      });
+      if (multiplies)
+        by_layout([&](auto a, auto b) FLAGGEMS_LAMBDA {
+          if constexpr (Sums::by_step)
+            multiply_by_steps<decltype(a), decltype(b)>(sums, at, to, first, thread);
+          else
+            multiply<decltype(a), decltype(b)>(sums, at, first, thread);
+        });
       if constexpr (Tile::ping_pong) {
         unit_.arrive_named(2 - group, 256);
         at.skip(static_cast<u32>(space_.steps));  // what the other group multiplies
@@ -268,6 +225,12 @@ class warp_group_product {
       store(sums, to, thread, slab);
     }
     if (space_.stores_boxes && thread % 32 == 0) unit_.template await_reads<0>();
+  }
+
+  FLAGGEMS_INLINE static void clear(sums_type& sums) {
+    constexpr int count = Tile::n / 2;
+    FLAGGEMS_SIMT_UNROLL
+    for (int e = 0; e < parts * count; ++e) sums[e / count][e % count] = 0;
   }
 
   /// All steps of a tile. One step's products stay pending while the next ones are issued.
@@ -294,13 +257,13 @@ class warp_group_product {
     constexpr int count = Tile::n / 2;
     constexpr bool has_two = 3 * parts * count <= 192;
     sums_type sums[has_two ? 2 : 1];
-    FLAGGEMS_SIMT_UNROLL
-    for (int e = 0; e < parts * count; ++e) all[e / count][e % count] = 0;
+    clear(all);
     u32 before = 0;
+    const scale_rows rows(space_, to, thread);
     const auto begin = [&](sums_type& now, i32 step) FLAGGEMS_LAMBDA {
       unit_.wait(full(at.stage), at.phase);
       issue<A, B>(now, at, first, 0);
-      return factors_of(to, to.step + step, thread);
+      return factors_of(to, to.step + step, rows);
     };
     using factors = decltype(begin(sums[0], 0));
     const auto finish = [&](sums_type& done, const factors& by, auto left) FLAGGEMS_LAMBDA {
@@ -377,20 +340,41 @@ class warp_group_product {
       return fma(sum, at[p][e / 2 % 2], all);
     }
   };
+  /// The lines of a whose scales a thread's rows have, looked up once a tile where lines are
+  /// anywhere.
+  struct scale_rows {
+    i32 first, last, lines[Space::gathers ? 2 * parts : 1];
+    FLAGGEMS_INLINE scale_rows(const Space& space, const place& to, u32 thread)
+        : first(to.i + static_cast<i32>(thread / 32 * 16 + thread % 32 / 4)),
+          last(space.row_end(to) - 1),
+          lines{} {
+      if constexpr (Space::gathers && Sums::scales) {
+        FLAGGEMS_SIMT_UNROLL
+        for (int e = 0; e < 2 * parts; ++e)
+          lines[e] = max_of(space.line(to, min_of(first + e / 2 * 64 + e % 2 * 8, last)), 0);
+      }
+    }
+    FLAGGEMS_INLINE i32 operator()(int p, int h) const {
+      if constexpr (Space::gathers)
+        return lines[2 * p + h];
+      else
+        return min_of(first + p * 64 + h * 8, last);
+    }
+  };
   FLAGGEMS_INLINE auto factors_of([[maybe_unused]] const place& to, [[maybe_unused]] i32 step,
-                                  [[maybe_unused]] u32 thread) const {
+                                  [[maybe_unused]] const scale_rows& rows) const {
     if constexpr (Sums::scales) {
       static_assert(Sums::lines % Tile::n == 0);
       block_factors r;
-      const f32 of_columns = how_.b[to.j / Sums::lines * how_.b_row + step * how_.b_step];
-      const i32 row = to.i + static_cast<i32>(thread / 32 * 16 + thread % 32 / 4);
+      const f32 of_columns =
+          how_.b[to.batch * how_.b_batch + to.j / Sums::lines * how_.b_row + step * how_.b_step];
       FLAGGEMS_SIMT_UNROLL
       for (int p = 0; p < parts; ++p) {
         FLAGGEMS_SIMT_UNROLL
-        for (int h = 0; h < 2; ++h) {
-          const i32 of = min_of(row + p * 64 + h * 8, space_.m - 1);
-          r.at[p][h] = how_.a[of * how_.a_row + step * how_.a_step] * of_columns;
-        }
+        for (int h = 0; h < 2; ++h)
+          r.at[p][h] =
+              how_.a[to.batch * how_.a_batch + rows(p, h) * how_.a_row + step * how_.a_step] *
+              of_columns;
       }
       return r;
     } else {
@@ -422,30 +406,43 @@ class warp_group_product {
       const i32 first = row + p * 64;
       // Inside, elements of neighbouring columns lie at constant distances.
       if (is_same<Bias, no_bias> || (space_.reads_contiguous && to.j + Tile::n <= space_.n))
-        store_part<lane_contiguous>(sums[p], add, data, to, first, lane, slab);
+        store_part<lane_contiguous>(sums[p], rows_of(add, first, to, lane), data, to, first, lane,
+                                    slab);
       else if constexpr (!is_same<Bias, no_bias>)
-        store_part<lane_scalar>(sums[p], add, data, to, first, lane, slab);
+        store_part<lane_scalar>(sums[p], rows_of(add, first, to, lane), data, to, first, lane,
+                                slab);
     }
   }
-  template <class Column>
-  FLAGGEMS_INLINE void store_part(const C* sums, const bias_tile& add, global_ptr<Out> data,
+  /// What is added to the rows that a thread has of 16; where rows are looked up, only once.
+  FLAGGEMS_INLINE decltype(auto) rows_of(const bias_tile& add, [[maybe_unused]] i32 row,
+                                         [[maybe_unused]] const place& to,
+                                         [[maybe_unused]] u32 lane) const {
+    if constexpr (Space::gathers) {
+      const i32 last = space_.row_end(to) - 1, r = row + static_cast<i32>(lane / 4);
+      return add.of_rows(min_of(r, last), min_of(r + 8, last));
+    } else {
+      return (add);
+    }
+  }
+  template <class Column, class Add>
+  FLAGGEMS_INLINE void store_part(const C* sums, const Add& add, global_ptr<Out> data,
                                   const place& to, i32 row, u32 lane, u32& slab) const {
     if constexpr (sizeof(Out) == 2)
-      store_slabs<Column>(sums, add, data, to.result, row, to.j, lane, slab);
+      store_slabs<Column>(sums, add, data, to, row, lane, slab);
     else
-      store_pairs<Column>(sums, add, data, row + static_cast<i32>(lane / 4),
+      store_pairs<Column>(sums, add, data, space_.row_end(to), row + static_cast<i32>(lane / 4),
                           to.j + static_cast<i32>(lane % 4 * 2));
   }
 
   /// What is stored of a sum; of rows and columns past the end, something.
-  template <class Column>
-  FLAGGEMS_INLINE auto result(const bias_tile& add, C sum, i32 row, i64 column) const {
+  template <class Column, class Add>
+  FLAGGEMS_INLINE auto result(const Add& add, C sum, i32 row, i64 column) const {
     if constexpr (is_same<Column, lane_scalar>)
       column = min_of(static_cast<i32>(column), space_.n - 1);
     return add.template add<C>(row, Column{column}, static_cast<C>(out_.alpha * sum));
   }
-  template <class Column>
-  FLAGGEMS_INLINE u32 pair(const bias_tile& add, const C* sums, i32 row, i64 column) const {
+  template <class Column, class Add>
+  FLAGGEMS_INLINE u32 pair(const Add& add, const C* sums, i32 row, i64 column) const {
     const auto low = result<Column>(add, sums[0], row, column);
     const auto high = result<Column>(add, sums[1], row, column + 1);
     if constexpr (is_same<decltype(copy_of(low)), f32>)
@@ -456,19 +453,19 @@ class warp_group_product {
   }
 
   /// 16 rows of a warp, a slab of columns at a time through block-local memory.
-  template <class Column>
-  FLAGGEMS_INLINE void store_slabs(const C* sums, const bias_tile& add, global_ptr<Out> data,
-                                   i32 batch, i32 row, i32 column, u32 lane, u32& slab) const {
+  template <class Column, class Add>
+  FLAGGEMS_INLINE void store_slabs(const C* sums, const Add& add, global_ptr<Out> data,
+                                   const place& here, i32 row, u32 lane, u32& slab) const {
     constexpr u32 vectors = Tile::slab / 8;  // of 16 bytes, a row
     const u32 own = slabs() + (thread_ - 128) / 32 * 2 * Tile::slab_bytes;
     const u32 vector = lane % 16 * vectors + lane / 16;  // of which the lane tells the address
-    const i32 last = space_.m - 1, r = row + static_cast<i32>(lane / 4);
+    const i32 last = space_.row_end(here) - 1, r = row + static_cast<i32>(lane / 4);
     const i32 upper = min_of(r, last), lower = min_of(r + 8, last);
     // Several at once, so that what they read arrives together, where there are registers for it.
     constexpr int pieces = Tile::slab / 16, together = parts * Tile::n > 256 ? 1 : pieces;
     FLAGGEMS_SIMT_UNROLL
     for (int s = 0; s < Tile::n / Tile::slab; ++s) {
-      const i32 left = column + s * Tile::slab;
+      const i32 left = here.j + s * Tile::slab;
       const u32 to = own + slab * Tile::slab_bytes;
       slab ^= 1;
       FLAGGEMS_SIMT_UNROLL
@@ -495,30 +492,48 @@ class warp_group_product {
       if (space_.stores_boxes) {
         unit_.fence_writes();
         unit_.sync_warp();
-        if (lane == 0) unit_.store_box(to_, {{left, row, batch}}, to);
+        if (lane == 0) unit_.store_box(to_, {{left, row, here.result}}, to);
       } else {
         unit_.sync_warp();
-        store_rows(data, to, row, left, lane);
+        store_rows(data, to, last + 1, row, left, lane);
       }
     }
   }
   /// A slab row by row, whatever the alignment and strides.
-  FLAGGEMS_INLINE void store_rows(global_ptr<Out> data, u32 from, i32 row, i32 column,
+  FLAGGEMS_INLINE void store_rows(global_ptr<Out> data, u32 from, i32 end, i32 row, i32 column,
                                   u32 lane) const {
     constexpr u32 vectors = Tile::slab / 8;
-    const i32 rows = min_of(space_.m - row, 16);
-    for (i32 r = 0; r < rows; ++r)
+    const auto at = [&](u32 r, u32 c) FLAGGEMS_LAMBDA {
+      return swizzled(from + r * (vectors * 16) + c * 2, vectors);
+    };
+    const i32 rows = min_of(end - row, 16);
+    if constexpr (Space::gathers) {
+      if (space_.stores_vectors && column + Tile::slab <= space_.n) {
+        constexpr u32 wide = 4, each = Tile::slab / wide;  // elements of 8 bytes
+        for (u32 e = lane; e < static_cast<u32>(rows < 0 ? 0 : rows) * each; e += 32) {
+          const i32 to = space_.row(row + static_cast<i32>(e / each));
+          if (to < 0) continue;
+          *reinterpret_cast<global_ptr<u64>>(data + to * out_.row + column + e % each * wide) =
+              unit_.template read<u64>(at(e / each, e % each * wide));
+        }
+        return;
+      }
+    }
+    for (i32 r = 0; r < rows; ++r) {
+      const i32 to = space_.row(row + r);
+      if (to < 0) continue;
       for (u32 c = lane; c < Tile::slab; c += 32) {
         const i32 j = column + static_cast<i32>(c);
         if (j < space_.n)
-          data[(row + r) * out_.row + j * out_.column] = unit_.template read<Out>(
-              swizzled(from + static_cast<u32>(r) * (vectors * 16) + c * 2, vectors));
+          data[to * out_.row + j * out_.column] =
+              unit_.template read<Out>(at(static_cast<u32>(r), c));
       }
+    }
   }
 
   /// Of other types than those of 16 bits, by pairs of neighbours from registers.
-  template <class Column>
-  FLAGGEMS_INLINE void store_pairs(const C* sums, const bias_tile& add, global_ptr<Out> data,
+  template <class Column, class Add>
+  FLAGGEMS_INLINE void store_pairs(const C* sums, const Add& add, global_ptr<Out> data, i32 end,
                                    i32 row, i32 column) const {
     FLAGGEMS_SIMT_UNROLL
     for (int j = 0; j < Tile::n / 8; ++j) {
@@ -526,11 +541,13 @@ class warp_group_product {
       for (int e = 0; e < 4; e += 2) {
         const i32 r = row + e / 2 * 8, c = column + 8 * j;
         const C* x = sums + 4 * j + e;
-        const i32 of = min_of(r, space_.m - 1);
+        const i32 of = min_of(r, end - 1);
         const vec<Out, 2> both = {{number_cast<Out>(result<Column>(add, x[0], of, c)),
                                    number_cast<Out>(result<Column>(add, x[1], of, c + 1))}};
-        if (r >= space_.m) continue;
-        global_ptr<Out> to = data + r * out_.row + c * out_.column;
+        if (r >= end) continue;
+        const i32 to_row = space_.row(r);
+        if (to_row < 0) continue;
+        global_ptr<Out> to = data + to_row * out_.row + c * out_.column;
         if (space_.stores_boxes && c + 1 < space_.n) {
           *reinterpret_cast<global_ptr<vec<Out, 2>>>(to) = both;
         } else {
@@ -543,7 +560,7 @@ class warp_group_product {
 
   Block& block_;
   unit_type unit_;
-  const warp_group_space& space_;
+  const Space& space_;
   const tensor_map &a_, &b_, &to_;
   const gemm_out<Out, C>& out_;
   const Bias& bias_;
@@ -552,20 +569,9 @@ class warp_group_product {
   i32 first_, stride_;
 };
 
-/// The product of T by T: of 16 or 8 bits, or f32, rounded to tf32. Code for CUDA's other targets
-/// has no such product and takes one warp a block, by which the host knows it (most_threads in
-/// launch/launch.hpp).
+/// The product of T by T: of 16 or 8 bits, or f32, rounded to tf32.
 template <class T, class Out, class Bias, class Tile, class Sums = sums_of_unit>
-struct gemm_warp_groups {
-#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE && !FLAGGEMS_CUDA_WARP_GROUPS
-  static constexpr int max_threads = 32;
-#else
-  static constexpr int max_threads = Tile::threads;
-#endif
-  static constexpr int min_blocks = 1;
-  static constexpr int most_scratch = Tile::scratch;
-  static constexpr bool awaits_earlier = true;
-
+struct gemm_warp_groups : warp_group_kernel<Tile::threads, Tile::scratch> {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const warp_group_space& space, const tensor_map& a,
                                   const tensor_map& b, const tensor_map& to,

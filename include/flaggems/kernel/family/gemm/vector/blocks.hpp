@@ -418,8 +418,14 @@ struct gemm_blocked {
               from + (i + whole) * a.line, a.line, a.along, i_stop - i - whole, depth, packed_a});
       }
       const i64 b_panel = Kernel::panel_bytes(tile_columns, steps);
-      const bool biased = bias.active() && (sums_in_place ? first : last);
       const bias_part finish = bias.at(batch, 0);
+      bool adds = sums_in_place && !first;  // to the content of the output
+      bool biased = bias.active() && (sums_in_place ? first : last);
+      if constexpr (sums_in_place)
+        if (biased && finish.is_of(to, out.row, out.column)) {
+          adds = true;
+          biased = false;
+        }
       alignas(64) C buffer[most_rows<Kernel> * most_columns<Kernel> + 64];
       const auto store = part_of<storing, typename storing::arguments>(level);
       // Contiguous panels that are read once: the processor prefetches them.
@@ -466,7 +472,7 @@ struct gemm_blocked {
             if (fits && !biased && out.column == 1) {
               t.out = to + ir * out.row + jr;
               t.out_row = out.row;
-              t.add = !first;
+              t.add = adds;
               kernel.product(t);
               continue;
             }
@@ -476,8 +482,8 @@ struct gemm_blocked {
           t.add = false;
           kernel.product(t);
           store.call({buffer, !sums_in_place && !first ? part : nullptr, tile_columns, nc, m, n,
-                      to + ir * out.row + jr * out.column, out.row, out.column,
-                      sums_in_place && !first, biased, &finish, ir, jr});
+                      to + ir * out.row + jr * out.column, out.row, out.column, adds, biased,
+                      &finish, ir, jr});
         }
       }
       // An epilogue reads other tensors: along whole rows, which the processor prefetches, not tile

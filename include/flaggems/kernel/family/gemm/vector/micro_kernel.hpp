@@ -19,6 +19,7 @@
 #pragma once
 
 #include <flaggems/kernel/family/gemm/vector/packing.hpp>
+#include <flaggems/kernel/lang/vector/scalars.hpp>
 
 namespace flaggems::kernels {
 
@@ -52,21 +53,6 @@ struct register_vector {
   typedef C loose __attribute__((vector_size(Isa::bytes), aligned(1), may_alias));
   static constexpr int lanes = Isa::bytes / static_cast<int>(sizeof(C));
 };
-
-/// *p in every lane. From memory in one instruction: g++ 12 would build it lane by lane.
-template <class V, class C>
-FLAGGEMS_HOST_INLINE void broadcast_from(V& to, const C* p) {
-#if FLAGGEMS_GCC_X86_ASM
-  if constexpr (sizeof(V) > 16 && sizeof(C) == 4) {
-    asm("vbroadcastss %1, %0" : "=v"(to) : "m"(*p));
-    return;
-  } else if constexpr (sizeof(V) > 16) {
-    asm("vbroadcastsd %1, %0" : "=v"(to) : "m"(*p));
-    return;
-  }
-#endif
-  to = *p - V{};
-}
 
 /// Whether a level whose vectors have so many lanes has more than 16 of them.
 FLAGGEMS_HOST_INLINE constexpr bool has_32_registers(i64 lanes) {

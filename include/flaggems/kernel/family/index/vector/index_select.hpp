@@ -28,6 +28,35 @@ FLAGGEMS_HOST_INLINE void select_rows(const host_block<Isa>& block, i64 rows, i6
   });
 }
 
+/// Sets *wrong to 1 if an index is outside [0, size).
+template <class J>
+struct find_outside {
+  static constexpr i64 tile = 8192;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, i64 n, const J* index, i64 size, i32* wrong) {
+    block.for_each_share(ceil_div(n, tile), [&](i64 first, i64 last) FLAGGEMS_LAMBDA {
+      const i64 begin = first * tile, most = size - 1;
+      const J* const from = index + begin;
+      // The sign is set of a number below 0, or above the most.
+      const i64 all = block.reduce(min_of(n, last * tile) - begin, i64(0), bits_of_either(),
+                                   [=](auto lane) FLAGGEMS_LAMBDA {
+                                     const auto k = load<i64>(from, lane);
+                                     using V = decltype(copy_of(k));
+                                     return k | (V(most) - k);
+                                   });
+      if (all < 0) __atomic_store_n(wrong, 1, __ATOMIC_RELAXED);
+    });
+  }
+
+ private:
+  struct bits_of_either {
+    template <class V>
+    FLAGGEMS_HOST_INLINE V operator()(const V& a, const V& b) const {
+      return a | b;
+    }
+  };
+};
+
 /// to[i] = at(i), with four independent loads.
 template <class T, class At>
 FLAGGEMS_HOST_INLINE void gather_elements(T* to, i64 n, const At& at) {

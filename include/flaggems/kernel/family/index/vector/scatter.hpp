@@ -44,11 +44,22 @@ struct written_elements {
   template <class F>
   FLAGGEMS_HOST_INLINE void for_each(const F& f) const {
     const written_elements own = *this;  // a copy, which stores cannot alias
-    for (i64 i = 0; i < own.n; ++i) {
-      const auto k = static_cast<i64>(own.index[i * own.index_step]);
-      if (static_cast<u64>(k) >= static_cast<u64>(own.size)) continue;
-      f(own.to[i * own.to_step + k * own.step], own.from[i * own.from_step]);
-    }
+    const auto all = [&](const auto& place, i64 source, i64 indices) FLAGGEMS_LAMBDA {
+      for (i64 i = 0; i < own.n; ++i) {
+        const auto k = static_cast<i64>(own.index[i * indices]);
+        if (static_cast<u64>(k) >= static_cast<u64>(own.size)) continue;
+        f(own.to[place(i, k)], own.from[i * source]);
+      }
+    };
+    // Without products where elements are neighbours: along the dimension, or beside it.
+    const bool neighbours = own.from_step == 1 && own.index_step == 1;
+    if (neighbours && own.to_step == 0 && own.step == 1)
+      all([](i64, i64 k) FLAGGEMS_LAMBDA { return k; }, 1, 1);
+    else if (neighbours && own.to_step == 1)
+      all([s = own.step](i64 i, i64 k) FLAGGEMS_LAMBDA { return i + k * s; }, 1, 1);
+    else
+      all([t = own.to_step, s = own.step](i64 i, i64 k) FLAGGEMS_LAMBDA { return i * t + k * s; },
+          own.from_step, own.index_step);
   }
   template <class Block>
   FLAGGEMS_HOST_INLINE void to_one_index(Block& block, joining how) const {
@@ -111,6 +122,40 @@ struct scatter {
   }
 };
 
+/// The same of small floats along contiguous lines, each element with an index of its own: a line's
+/// sums are in f32, rounded once.
+template <class T, class J>
+struct scatter_lines {
+  static constexpr i64 piece = 256;
+
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, tiling space, const target<T>& out,
+                                  const scatter_source<T, J>& source, i64 count, joining how) {
+    const auto sums = block.template scratch<f32>(source.size);
+    const auto values = block.template scratch<f32>(piece);
+    const i64 size = source.size;
+    f32* const to_sums = sums.data;
+    block.for_each_tile(space.tiles, [&](i64 tile) FLAGGEMS_LAMBDA {
+      const coordinates c = space.locate(tile);
+      T* const line = out.data + c.offset(out.strides);
+      const T* from = source.data + c.offset(source.strides);
+      const J* index = source.index + c.offset(source.index_strides);
+      block.for_each_lane(size, [&](auto lane) FLAGGEMS_LAMBDA {
+        store(sums, lane, load<f32>(static_cast<const T*>(line), lane));
+      });
+      for (i64 begin = 0; begin < count; begin += piece, from += piece, index += piece) {
+        const i64 n = min_of(piece, count - begin);
+        block.for_each_lane(
+            n, [&](auto lane) FLAGGEMS_LAMBDA { store(values, lane, load<f32>(from, lane)); });
+        written_elements<f32, J>{to_sums, values.data, index, 0, 1, 1, n, size, 1}.write(block,
+                                                                                         how);
+      }
+      block.for_each_lane(
+          size, [&](auto lane) FLAGGEMS_LAMBDA { store(line, lane, load<f32>(sums, lane)); });
+    });
+  }
+};
+
 /// out[.. + keys[k]] joined with the source's elements of that key, in their order. A tile has one
 /// k and neighbouring elements, or single elements of several k.
 template <class T>
@@ -139,6 +184,8 @@ struct scatter_sorted {
       const global_ptr<T> to = out.data + c.offset(out.strides);
       const global_ptr<const T> from = source.data + c.offset(source.strides);
       const i64 to_step = out.strides[c.rank], from_step = source.strides[c.rank];
+      if (to_step == 1 && from_step == 1 && how == joining::sum)
+        return add_rows(block, places, k, to, from, source, space.length(c));
       block.for_each(space.length(c), [&](i64 i) FLAGGEMS_LAMBDA {
         join(places, k, to + i * to_step, from + i * from_step, source, how);
       });
@@ -148,6 +195,27 @@ struct scatter_sorted {
  private:
   FLAGGEMS_INLINE static constexpr bool is_single(const tiling& space) {
     return space.tiles == 1 && space.inner == 1;
+  }
+  /// The sums of rows of neighbours, by vectors.
+  template <class Block>
+  FLAGGEMS_HOST_INLINE static void add_rows(Block& block, const sorted_places& places, i64 k,
+                                            T* out, const T* from,
+                                            const scatter_source<T, i64>& source, i64 n) {
+    using C = joined_type<T>;
+    const i64 key = places.keys[k];
+    if (!places.is_first(k, key)) return;
+    T* const to = out + key * places.step;
+    i64 end = k + 1;
+    while (end < places.walk.count && places.keys[end] == key) ++end;
+    block.for_each_lane(n, [&](auto lane) FLAGGEMS_LAMBDA {
+      auto sum = load<C>(static_cast<const T*>(to), lane);
+      for (i64 j = k; j < end; ++j) {
+        i64 at = 0, unused = 0;
+        places.walk.locate(places.order[j], source.walk, source.walk, at, unused);
+        sum = wrapping_add(sum, load<C>(from + at, lane));
+      }
+      store(to, lane, sum);
+    });
   }
   FLAGGEMS_INLINE static void join(const sorted_places& places, i64 k, global_ptr<T> to,
                                    global_ptr<const T> from, const scatter_source<T, i64>& source,

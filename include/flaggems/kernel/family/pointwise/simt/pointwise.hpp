@@ -45,6 +45,13 @@ template <bool Narrow, class R, int Width, class F, class... C>
 FLAGGEMS_INLINE vec_values<R, Width> for_values(F f, vec_values<C, Width>... x) {
   return with_choice(f, [x...](auto chosen) FLAGGEMS_LAMBDA {
     vec_values<R, Width> r;
+    if constexpr (Narrow && has_attempt<decltype(narrow_form(chosen))>) {
+      bool succeed = true;
+      FLAGGEMS_SIMT_UNROLL
+      for (int k = 0; k < Width; ++k)
+        r.at[k] = as_result<R>(narrow_form(chosen).attempt(x.at[k]..., succeed));
+      if (succeed) return r;
+    }
     FLAGGEMS_SIMT_UNROLL
     for (int k = 0; k < Width; ++k) {
       if constexpr (Narrow)

@@ -23,10 +23,21 @@ FLAGGEMS_INLINE V mish_slope(FLAGGEMS_VALUE(V) x) {
   const V n = V(e * V(e + two)), t = n / V(n + two);
   return t + x * sigmoid(x) * V(V(T(1)) - t * t);
 }
+/// gelu_slope with fused sums, as gelu_slope_narrow: at -a it is e^(-a^2 / 2) (zero - a) q(u), for
+/// u = 1 / (1 + 0.3 a).
+FLAGGEMS_INLINE f32 gelu_slope_fused(f32 x) {
+  const f32 a = abs(x), u = near_quotient(1.0f, fused(a, 0.3f, 1.0f));
+  const f32 q =
+      fused_horner(u, 0.3989316766f, 0.09017577438f, 0.07281917711f, 0.06158046683f, 0.0205041617f,
+                   0.03318043105f, 0.001050291291f, -0.01938197723f, 0.006218000817f);
+  const f32 below = near_exp2(a * a * -0.72134752f) * ((0.751791537f - a) - 1.21144499e-08f) * q;
+  return x < 0.0f ? below : 1.0f - below;
+}
 /// The derivative of x Phi(x).
 template <class V>
 FLAGGEMS_INLINE V gelu_slope(FLAGGEMS_VALUE(V) x) {
   using T = element_of<V>;
+  if constexpr (has_exp2_at_once<V>) return gelu_slope_fused(x);
   const V below = V(T(0.5f)) * V(V(T(1)) + erf(V(x * V(T(0.70710678118654752440)))));
   const V density = V(T(0.39894228040143267794)) * exp(V(x * x * V(T(-0.5f))));
   return fma(x, density, below);

@@ -157,6 +157,17 @@ struct clamp_optional_fn {
 namespace flaggems::kernels {
 FLAGGEMS_ARITHMETIC_TABLE(FLAGGEMS_UNARY_FUNCTOR, FLAGGEMS_BINARY_FUNCTOR, FLAGGEMS_BINARY1_FUNCTOR,
                           FLAGGEMS_TERNARY_FUNCTOR)
+FLAGGEMS_BINARY_ATTEMPT(fmod)
+FLAGGEMS_BINARY_ATTEMPT(remainder)
+FLAGGEMS_KEEPS_PRECISION(conj_physical)
+template <>
+struct word_form<conj_physical_fn> {
+  static constexpr bool exists = true;
+  template <class U>
+  FLAGGEMS_INLINE U operator()(FLAGGEMS_VALUE(U), FLAGGEMS_VALUE(U) a) const {
+    return a;
+  }
+};
 FLAGGEMS_BINARY_NARROW(hypot)
 }  // namespace flaggems::kernels
 

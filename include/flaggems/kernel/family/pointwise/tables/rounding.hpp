@@ -146,6 +146,23 @@ struct round_decimals_fn {
 
 namespace flaggems::kernels {
 FLAGGEMS_ROUNDING_TABLE(FLAGGEMS_UNARY_FUNCTOR, FLAGGEMS_BINARY_FUNCTOR)
+FLAGGEMS_KEEPS_PRECISION(ceil)
+FLAGGEMS_KEEPS_PRECISION(floor)
+FLAGGEMS_KEEPS_PRECISION(round)
+FLAGGEMS_KEEPS_PRECISION(trunc)
+FLAGGEMS_KEEPS_PRECISION(frac)
+FLAGGEMS_KEEPS_PRECISION(sign)
+FLAGGEMS_KEEPS_PRECISION(copysign)
+
+template <>
+struct word_form<copysign_fn> {
+  static constexpr bool exists = true;
+  template <class U>
+  FLAGGEMS_INLINE U operator()(FLAGGEMS_VALUE(U) sign, FLAGGEMS_VALUE(U) a,
+                               FLAGGEMS_VALUE(U) b) const {
+    return (a & ~sign) | (b & sign);
+  }
+};
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/pointwise/tables/rounding.hpp");

@@ -12,6 +12,56 @@
 
 namespace flaggems::kernels {
 
+template <class T, class C>
+inline constexpr bool has_values_of<T, held_arg<T, C>> = true;
+
+/// Of small floats whose bits alone are moved: their words.
+template <class T, class Part>
+struct word_row {
+  static constexpr bool exists = false;
+};
+template <class T, class R, class F, class... C>
+requires(
+    is_small_float<T>&& word_form<F>::exists) struct word_row<T, node<R, F, flat_arg<T, C>...>> {
+  static constexpr bool exists = true;
+  using word = uint_of_size<sizeof(T)>;
+  template <class Isa>
+  FLAGGEMS_HOST_INLINE static auto at(const node<R, F, flat_arg<T, C>...>& part, i64 i) {
+    using V = simd<word, Isa>;
+    const V sign(static_cast<word>(word(1) << (8 * sizeof(word) - 1)));
+    const word_form<F> f;
+    if constexpr (sizeof...(C) == 1)
+      return f(sign, load_lanes<word, word, Isa>(words_of(part.a, i), Isa::lanes));
+    else
+      return f(sign, load_lanes<word, word, Isa>(words_of(part.a, i), Isa::lanes),
+               load_lanes<word, word, Isa>(words_of(part.b, i), Isa::lanes));
+  }
+
+ private:
+  template <class Arg>
+  FLAGGEMS_HOST_INLINE static const word* words_of(const Arg& x, i64 i) {
+    return reinterpret_cast<const word*>(x.data + i);
+  }
+};
+
+/// A full vector of a row's values from element i on: stored, of bf16 without rounding where they
+/// are its numbers.
+template <class Isa, class T, class Part>
+FLAGGEMS_HOST_INLINE void store_values(T* to, const Part& part, i64 i, bool streamed) {
+  const auto put = [=](const auto& words) FLAGGEMS_LAMBDA {
+    if constexpr (can_stream<T, Isa>) {
+      if (streamed) return stream_vector(to + i, words);
+    }
+    write_vector(to + i, words, Isa::lanes);
+  };
+  if constexpr (word_row<T, Part>::exists)
+    put(word_row<T, Part>::template at<Isa>(part, i));
+  else if constexpr (is_same<T, bf16> && has_values_of<T, Part>)
+    put(upper_words_of(bit_cast<simd<u32, Isa>>(part.load(lane_vector<Isa>{i}))));
+  else
+    store_whole(to + i, part.load(lane_vector<Isa>{i}), streamed);
+}
+
 /// The loop over full vectors: the only part compiled per instruction set.
 struct row_loop {
   template <class Isa, class T, class Part>
@@ -22,17 +72,16 @@ struct row_loop {
     const Part part = operands;
     const i64 count = elements;
     const bool streamed = past_caches;
+    held_vectors<Part>::template begin<Isa>(part);
     i64 i = 0;
-    if constexpr (is_brief<Part>) {
+    if constexpr (is_brief<Part> || has_values_of<T, Part>) {
       constexpr i64 step = 4 * Isa::lanes;
       for (; !streamed && i + step <= count; i += step)
         static_for<4>([&](auto k) FLAGGEMS_LAMBDA {
-          const i64 at = i + k * Isa::lanes;
-          store_whole(to + at, part.load(lane_vector<Isa>{at}), false);
+          store_values<Isa>(to, part, i + k * Isa::lanes, false);
         });
     }
-    for (; i < count; i += Isa::lanes)
-      store_whole(to + i, part.load(lane_vector<Isa>{i}), streamed);
+    for (; i < count; i += Isa::lanes) store_values<Isa>(to, part, i, streamed);
   }
 };
 template <class T, class Part>
@@ -43,7 +92,7 @@ template <class T, class E, class Part>
 FLAGGEMS_NOINLINE void drive_tile(const tiling& space, const target<T>& out, const E& e,
                                   coordinates& c, i64 lanes, row_loop_function<T, Part> loop) {
   using row_type = decltype(copy_of(e.at(c)));
-  row_stage<row_type> stage;
+  row_stage<row_type, true> stage;
   row_buffer<T> result;
   const i64 stride = out.strides[c.rank], n = space.length(c);
   row_piece piece;
@@ -52,7 +101,7 @@ FLAGGEMS_NOINLINE void drive_tile(const tiling& space, const target<T>& out, con
   for (piece.row = 0; piece.row < piece.rows; ++piece.row) {
     const row_type row = e.at(c);
     T* const to = out.data + c.offset(out.strides);
-    const bool dense = stride == 1 && row_stage<row_type>::is_dense(row);
+    const bool dense = stride == 1 && row_stage<row_type, true>::is_dense(row);
     for (piece.begin = 0; piece.begin < n; piece.begin += piece.count) {
       const i64 left = n - piece.begin;
       piece.whole = left >= lanes;
@@ -71,7 +120,7 @@ FLAGGEMS_NOINLINE void drive_tile(const tiling& space, const target<T>& out, con
 template <class T, class Row, class Part>
 FLAGGEMS_NOINLINE void drive_rest(T* to, const Row& row, i64 begin, i64 count,
                                   row_loop_function<T, Part> loop) {
-  row_stage<Row> stage;
+  row_stage<Row, true> stage;
   row_buffer<T> result;
   T* const vectors = result.data();
   const Part part = stage.part(row, row_piece{begin, count, begin + count, 0, 1, false});
@@ -84,7 +133,7 @@ FLAGGEMS_HOST_INLINE void drive_flat(T* to, const Row& row, i64 n, i64 lanes, bo
                                      row_loop_function<T, Part> loop) {
   const i64 whole = n & -lanes;
   if (whole != 0) {
-    const Part part = row_stage<Row>::dense(row);
+    const Part part = row_stage<Row, true>::dense(row);
     loop(to, part, whole, streamed && is_line(to));
   }
   if (whole != n) drive_rest<T, Row, Part>(to, row, whole, n - whole, loop);
@@ -93,7 +142,7 @@ FLAGGEMS_HOST_INLINE void drive_flat(T* to, const Row& row, i64 n, i64 lanes, bo
 /// The type of a row's pieces, for decltype.
 template <class Row>
 auto part_type(const Row& row) {
-  return row_stage<Row>().part(row, row_piece());
+  return row_stage<Row, true>().part(row, row_piece());
 }
 
 template <class Isa, class T, class E>

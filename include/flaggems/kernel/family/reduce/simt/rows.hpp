@@ -374,7 +374,7 @@ struct simt_reduce_rows {
     });
   }
 
- private:
+ protected:
   using fold = value_fold<Reducer>;
   using vectors = row_vectors<row_type>;
   static constexpr int Width = vectors::most;
@@ -402,6 +402,33 @@ struct simt_reduce_rows {
     } else {
       return reduce_vectors<Reducer, Width, (vectors::leaves > 1), row_type>(row, n, x, along);
     }
+  }
+};
+
+/// Few vector-aligned rows, each shared by the blocks of a cluster, `space.chunk` elements a block:
+/// a unit reads more slowly than several do, and a second launch would take longer than they need
+/// to join their states.
+template <class Reducer, class E, class Index, class Sink, int Threads>
+struct simt_reduce_cluster : simt_reduce_rows<Reducer, row_sides::none, E, Index, Sink, Threads> {
+  using rows = simt_reduce_rows<Reducer, row_sides::none, E, Index, Sink, Threads>;
+  using S = typename rows::S;
+  template <class Block>
+  FLAGGEMS_INLINE static void run(Block& block, reduction_plane space, E e, Sink sink) {
+    block.for_each_cluster_tile(space.outputs, [&](i64 output) FLAGGEMS_LAMBDA {
+      S total = Reducer::neutral();
+      for (i64 part = block.cluster_block(); part < space.parts; part += block.cluster_blocks()) {
+        const coordinates c = space.locate(output, 0, part * space.chunk);
+        const i64 length = min_of(space.chunk, space.inner - c.inner);
+        const S of_part =
+            rows::reduce_row(e.at(c), static_cast<u32>(length), static_cast<u32>(block.thread()),
+                             static_cast<u32>(block.threads()));
+        total = typename Reducer::op{}(total, of_part);
+      }
+      total = block.reduce_block(total, Reducer::neutral(), typename Reducer::op{});
+      total = block.reduce_cluster(total, Reducer::neutral(), typename Reducer::op{});
+      if (block.cluster_block() == 0 && block.thread() == 0)
+        sink.put(space.locate(output, 0, 0), lane_scalar{0}, total);
+    });
   }
 };
 

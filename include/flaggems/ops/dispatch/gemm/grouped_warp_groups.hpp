@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The flaggems authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Grouped products with warp groups: whether kernel/family/gemm/simt/grouped_warp_groups.hpp takes
+// one, and by which tile.
+#pragma once
+
+#include <flaggems/kernel/family/gemm/simt/grouped_warp_groups.hpp>
+#include <flaggems/ops/dispatch/gemm/warp_groups.hpp>
+
+#include <type_traits>
+
+namespace flaggems::detail {
+
+template <class Out>
+struct grouped_call;
+
+/// Groups of rows, multiplied as T; `a` lies along the sum, `b` along it or, of 16 bits, across.
+template <class S, class T, class Out>
+class grouped_warp_product {
+ public:
+  using device = device_of<S>;
+  using numbers = tuning<families::gemm, device>;
+
+  grouped_warp_product(const S& stream, grouped_call<Out>& call, launch_config& config)
+      : stream_(stream), call_(call), config_(config) {}
+
+  /// Runs the product; false, having written nothing, if it does not apply.
+  bool run(bool b_across) {
+    const kernels::coded_lines &a = call_.a, &b = call_.b;
+    const kernels::grouped_space& space = call_.space;
+    units_ = device::warp_group_units(ref(stream_).device_index());
+    const i64 apart = b_across ? b.along : b.line;
+    if (units_ == 0 || !are_many() || space.n > most || apart <= 0 || apart >= most_stride ||
+        (space.groups > 1 && (b.group <= 0 || b.group >= most_stride)) || a.line < 0 || a.group < 0)
+      return false;
+    space_.b_across = b_across;
+    if constexpr (sizeof(T) == 2) {
+      if (a.scales_vary || b.scales_vary) return false;
+      return space.n > numbers::grouped_warp_step_tile.n
+                 ? by_tile<numbers::grouped_warp_tile>(kernels::sums_of_unit{})
+                 : by_tile<numbers::grouped_warp_step_tile>(kernels::sums_of_unit{});
+    } else {
+      if (!a.scales_vary && !b.scales_vary)
+        return by_tile<numbers::grouped_warp_step_tile>(kernels::sums_in_f32{});
+      if (!is_scaled_by_step(a) || !is_scaled_by_step(b) || a.lines_each != 1 ||
+          (b.lines_each != block_lines && b.lines_each < space.n))
+        return false;
+      const auto first = [](const kernels::coded_lines& x) {
+        return reinterpret_cast<const f32*>(x.scales.data);
+      };
+      return by_tile<numbers::grouped_warp_step_tile>(
+          kernels::sums_of_blocks{first(a), first(b), a.scales.line, a.scales.term,
+                                  b.lines_each == block_lines ? b.scales.line : i64{0},
+                                  b.scales.term, a.scales.group, b.scales.group});
+    }
+  }
+
+ private:
+  static constexpr i64 most = i64{1} << 30, most_stride = i64{1} << 38;
+  static constexpr int block_lines = kernels::sums_of_blocks::lines;
+  static constexpr i64 terms = 128 / i64{sizeof(T)};  // limit: of a step
+
+  /// Whether groups have so many rows that tiles are mostly full.
+  bool are_many() const {
+    const kernels::grouped_rows& rows = call_.space.rows;
+    using kernels::grouping;
+    if (rows.by == grouping::rows_in_blocks) return rows.block > numbers::grouped_warp_rows;
+    const i64 groups = rows.by == grouping::terms_to_ends ? i64{1} : rows.groups;
+    return rows.places > groups * numbers::grouped_warp_rows;
+  }
+  static bool is_scaled_by_step(const kernels::coded_lines& x) {
+    return x.scales_vary && x.zeros_are == kernels::zero_kind::none && x.scales.data != nullptr &&
+           x.scales.code == kernels::coding::f32 && x.terms_each == terms;
+  }
+
+  template <warp_group_numbers Numbers, class Sums>
+  bool by_tile(const Sums& how) {
+    const kernels::coded_lines& b = call_.b;
+    const bool has_columns =
+        call_.out.bias.data != nullptr || (b.scales.data != nullptr && !b.scales_vary);
+    return has_columns ? by_tile<Numbers, Sums, true>(how) : by_tile<Numbers, Sums, false>(how);
+  }
+  template <warp_group_numbers Numbers, class Sums, bool HasColumns>
+  bool by_tile(const Sums& how) {
+    using tile = kernels::warp_group_tile<Numbers.m, Numbers.n, Numbers.stages, 1, false>;
+    using kernel = kernels::gemm_grouped_warp_groups<T, Out, tile, Sums, HasColumns>;
+    kernels::grouped_space& all = call_.space;
+    all.row_tiles = all.rows.tiles(tile::m);
+    all.column_tiles = kernels::ceil_div(all.n, i64{tile::n});
+    const i64 tiles = all.row_tiles * all.column_tiles;
+    if (tiles > most) return false;
+    const auto narrow = [](i64 x) { return static_cast<i32>(x); };
+    constexpr i64 vector = kernels::vec_size<T>;
+    space_.all = all;
+    space_.n = narrow(all.n);
+    space_.steps = narrow(kernels::ceil_div(all.k, terms));
+    space_.tiles = narrow(tiles);
+    space_.vectors = static_cast<u32>(all.k / vector);
+    space_.a = reinterpret_cast<const kernels::vec<u32, 4>*>(call_.a.data);
+    space_.a_group = call_.a.group / vector;
+    space_.a_line = call_.a.line / vector;
+    space_.stores_vectors = sizeof(Out) == 2 && call_.out.column == 1 &&
+                            (call_.out.row | call_.out.group) % 4 == 0 &&
+                            kernels::is_vec_aligned<4>(static_cast<const Out*>(call_.out.data));
+    const tensor_map boxes = map_of_b(tile::n);
+    config_.tiles = kernels::min_of(tiles, units_);
+    config_.threads = tile::threads;
+    config_.scratch = tile::scratch;
+    const auto given = [&](const auto& f) {
+      return f(stream_, config_, space_, boxes, call_.a, call_.b, call_.out, how);
+    };
+    if (given([](const auto&... x) { return most_threads<kernel>(x...); }) < tile::threads)
+      return false;
+    given([](const auto&... x) { launch<kernel>(x...); });
+    return true;
+  }
+  tensor_map map_of_b(i64 columns) const {
+    const kernels::coded_lines& b = call_.b;
+    const i64 n = call_.space.n, k = call_.space.k, groups = call_.space.groups;
+    const bool across = space_.b_across;
+    const i64 sizes[] = {groups, across ? k : n, across ? n : k};
+    const i64 strides[] = {groups > 1 ? b.group : i64{0}, across ? b.along : b.line, 1};
+    const i64 box[] = {1, across ? terms : columns, terms};
+    return tensor_map_of(stream_,
+                         tensor_view<const T, device>(reinterpret_cast<const T*>(b.data),
+                                                      int_list(sizes, 3), int_list(strides, 3)),
+                         box, box_swizzle::pieces_8);
+  }
+
+  const S& stream_;
+  grouped_call<Out>& call_;
+  launch_config& config_;
+  kernels::grouped_warp_space space_{};
+  i64 units_ = 0;
+};
+
+}  // namespace flaggems::detail
