@@ -247,9 +247,10 @@ class device {
            std::to_string(found[1]) + " of " + std::to_string(found[2]) + " dynamic bytes");
     expect("it is aligned to 16", found[1] % 16 == 0, std::to_string(found[1] % 16));
     void* const kernel = kernel_of(program, "reverse");
-    const size_t most =
+    const size_t all =
         static_cast<size_t>(fd::opencl_driver::get().number<u64>(id_, cl::device_local_mem_size));
-    for (const size_t bytes : {size_t{1024}, most, most + 1024, size_t{2} * most}) {
+    const size_t most = all - fd::opencl_ptx_api::bytes_of_driver;
+    for (const size_t bytes : {size_t{1024}, most - 1024, most, all, all + 1024, size_t{2} * all}) {
       launch how;
       how.items = 256;
       how.local = bytes;
@@ -261,7 +262,7 @@ class device {
       if (bytes <= most)
         expect(question, given == 0 && found[0] == right, said);
       else
-        tell(question + ", more than the device says", said);
+        tell(question + (bytes > all ? ", more than the device says" : ", all of it"), said);
       if (given != 0 && call.clFinish.call(queue_) != 0) return;  // nothing runs any more
     }
   }
@@ -355,11 +356,13 @@ int main(int count, char** arguments) {
     return unexpected > 0 ? 1 : 0;
   }
   int asked = 0;
-  for (int k = 0; k < driver.device_count(); ++k)
+  for (int k = 0; k < driver.device_count(); ++k) {
+    tell("device " + std::to_string(k), driver.words(driver.at(k).id, cl::device_name));
     if (driver.at(k).capability > 0) {
       device(driver.at(k)).ask();
       ++asked;
     }
+  }
   if (asked == 0) {
     std::printf("no device that takes PTX%s%s\n", driver.reason().empty() ? "" : ": ",
                 driver.reason().c_str());

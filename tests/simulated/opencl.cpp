@@ -434,7 +434,7 @@ int clEnqueueNDRangeKernel(void* given_queue, void* handle, unsigned rank, const
   if (*local == 0 || *local > rules.most_threads || *global % *local != 0) return bad_group;
   for (const bool is_set : kernel->is_set)
     if (!is_set) return not_all_set;
-  if (kernel->local > rules.most_shared || *global / *local > rules.most_blocks)
+  if (kernel->local + bytes_of_driver > rules.most_shared || *global / *local > rules.most_blocks)
     return cl::out_of_resources;
   int later = ok;
   takes_fault(rules.late_launch, later);

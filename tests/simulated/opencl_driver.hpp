@@ -43,6 +43,8 @@ namespace {
 
 namespace cl = flaggems::detail::cl;
 
+constexpr size bytes_of_driver = 16;  // of local memory, before a kernel's
+
 enum refusal : int {
   platform_not_found = -1001,
   build_failure = -11,

@@ -37,6 +37,8 @@ struct opencl_ptx_api : nvrtc_compiler {
   static constexpr const char* compiler_name = "NVRTC for OpenCL";
   static constexpr const char* compiler_symbols[] = FLAGGEMS_COMPILER_NAMES("nvrtc", "PTX");
   static constexpr const char* compute = "compute_";
+  /// Of local memory, which NVIDIA's driver puts before a kernel's.
+  static constexpr int bytes_of_driver = 16;
 
   static text target_of(int capability) { return text(compute) + text(capability); }
   static std::vector<std::string> compiler_options(std::string_view target) {

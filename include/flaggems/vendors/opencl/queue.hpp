@@ -5,6 +5,7 @@
 #pragma once
 
 #include <flaggems/vendors/opencl/memory.hpp>
+#include <flaggems/vendors/opencl/ptx.hpp>
 
 namespace flaggems {
 
@@ -64,6 +65,7 @@ struct opencl_device {
         driver.number<std::size_t>(id, cl::device_max_work_group_size), std::size_t{most_threads}));
     capability = driver.at(index).capability;
     local_memory = driver.number<i64>(id, cl::device_local_mem_size);
+    if (capability > 0) local_memory -= opencl_ptx_api::bytes_of_driver;
     queue.native = new_queue(op);
     memory.open(op, context, driver.at(index), queue.native);
   }
