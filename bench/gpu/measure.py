@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times the sides of a case: launches over several sets of operands, captured into a graph, replayed in turns."""
 import ctypes
+import gc
 import functools
 import math
 import statistics
@@ -42,14 +43,14 @@ class Library:
         operation = self.find(name.encode())
         if not operation:
             raise KeyError(name)
-        operands = (Operand * len(tensors))()
-        for o, t in zip(operands, tensors):
+        given = (Operand * len(tensors))()
+        for o, t in zip(given, tensors):
             o.data, o.dtype, o.rank = t.data_ptr(), operands.DTYPES.index(t.dtype), t.dim()
             o.sizes[:t.dim()], o.strides[:t.dim()] = t.shape, t.stride()
         values = (ctypes.c_double * max(1, len(numbers)))(*numbers)
 
         def run(*_):
-            error = self.call(operation, operands, len(tensors), values, len(numbers),
+            error = self.call(operation, given, len(tensors), values, len(numbers),
                               torch.cuda.current_stream().cuda_stream)
             if error:
                 raise RuntimeError(error.decode())
@@ -59,10 +60,13 @@ class Library:
 class Side:
     """`calls` in turn, as a graph; one after another where they cannot be captured."""
 
-    def __init__(self, calls, stream):
-        self.stream, self.calls, self.graph = stream, calls, torch.cuda.CUDAGraph()
-        self.note = ""
+    def __init__(self, calls, stream, asks=False):
+        """`asks`: the calls ask the device, so that a capture would fail, and keep the memory of its pool."""
+        self.stream, self.calls, self.graph = stream, calls, None if asks else torch.cuda.CUDAGraph()
+        self.note = "not captured: asks the device" if asks else ""
         torch.cuda.synchronize()
+        if asks:
+            return
         self.graph.capture_begin(capture_error_mode="relaxed")
         try:
             self.kept = [call() for call in calls]  # results of their own, as ours are
@@ -222,7 +226,8 @@ def measure(case, library, base, options):
         sets += [case.make() for _ in range(count - 1)]
         for name in rough:
             rounds = max(1, min(128 // len(sets), math.ceil(GRAPH_SECONDS / rough[name] / len(sets))))
-            measured[name] = Side([sides[name](t) for _ in range(rounds) for t in sets], stream)
+            asks = case.peers_ask and name != "flaggems"
+            measured[name] = Side([sides[name](t) for _ in range(rounds) for t in sets], stream, asks)
         samples, row["slow"] = sampled(measured, options), 0
         while pace().is_slow() and pace().may_change():
             samples, row["slow"] = sampled(measured, options), row["slow"] + 1
@@ -233,7 +238,8 @@ def measure(case, library, base, options):
             else:
                 row["peers"][name] = found
     del measured, sets, sides
-    if torch.cuda.memory_reserved() > 48 * 2**30:
+    if torch.cuda.memory_reserved() > 16 * 2**30:
+        gc.collect()  # graphs in cycles keep their pools
         torch.cuda.empty_cache()
     return row
 

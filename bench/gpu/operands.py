@@ -31,6 +31,7 @@ class Case:
     roof: str = "copy"
     exact: Callable = None      # (tensors) -> bool, instead of comparing with the reference
     in_place: bool = False
+    peers_ask: bool = False     # the device, within a call, so that calls cannot be captured
 
     def key(self):
         return f"{self.family} {self.op} {self.shape} {NAMES[self.dtype]}"

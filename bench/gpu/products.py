@@ -171,8 +171,9 @@ def experts(operands, torch):
     def by_group(a, b, ends):
         return torch.cat([x @ y for x, y in zip(a.tensor_split(ends[:-1].long().cpu()), b)])
 
-    def case(op, shape, dtype, size, operations, make, operation, reference, peers):
-        found = operands.Case("products", op, shape, dtype, size, make, (operation, ()), 1, reference, peers)
+    def case(op, shape, dtype, size, operations, make, operation, reference, peers, peers_ask=False):
+        found = operands.Case("products", op, shape, dtype, size, make, (operation, ()), 1, reference, peers,
+                              peers_ask=peers_ask)
         found.operations = operations
         return found
 
@@ -226,10 +227,10 @@ def experts(operands, torch):
             shape, work = f"{tokens} tokens, {chosen} of {count}, {k}, {n}", 6 * tokens * chosen * k * n
             used = min(count, tokens * chosen) * 3 * k * n
             yield case("fused_experts", shape, operands.BF16, 2 * (used + 2 * tokens * k), work, make, "fused_experts",
-                       each_expert, {"torch": lambda x, w1, w2, w, ids, o: each_expert(x, w1, w2, w, ids)})
+                       each_expert, {"torch": lambda x, w1, w2, w, ids, o: each_expert(x, w1, w2, w, ids)}, peers_ask=True)
             found = case("fused_experts f8", shape, operands.F8, used + 4 * tokens * k, work, make_f8, "fused_experts_f8",
                          None, {"torch": lambda x, w1, w2, w, ids, s1, s2, o: each_expert(
-                             x, numbers(w1, s1), numbers(w2, s2), w, ids)})
+                             x, numbers(w1, s1), numbers(w2, s2), w, ids)}, peers_ask=True)
 
             def near(tensors):  # activations are rounded to 8 bits, so errors are those of e4m3
                 x, w1, w2, w, ids, s1, s2, out = tensors
