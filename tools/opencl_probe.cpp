@@ -58,11 +58,14 @@ extern "C" __global__ void reverse(const __grid_constant__ words w, u64 shared, 
 extern "C" __global__ void follow(const __grid_constant__ words w, u64 shared, u64 memory, u64 out, u64) {
   if (threadIdx.x == 0) **(u64**)out += 1;
 }
+extern "C" __global__ void __launch_bounds__(1024) wide(const __grid_constant__ words w, u64 shared, u64 memory, u64 out, u64) {
+  if (threadIdx.x == 0) *(u64*)out = 1;
+}
 extern "C" __global__ void __launch_bounds__(256) bounded(const __grid_constant__ words w, u64 shared, u64 memory, u64 out, u64) {
   if (threadIdx.x == 0) *(u64*)out = 1;
 }
 )";
-constexpr const char* kernels[] = {"facts", "reverse", "follow", "bounded"};
+constexpr const char* kernels[] = {"facts", "reverse", "follow", "bounded", "wide"};
 
 struct no_own_images : fd::opencl_ptx_api {};  // PTX as NVRTC makes it, or with what is said here
 const fd::opencl_functions& call = fd::opencl_driver::get().functions();
@@ -313,12 +316,13 @@ class device {
            result_of(result) + ", " + std::to_string(found[3]));
   }
   void ask_of_sizes(void* program) const {
-    for (const char* name : {"facts", "bounded"}) {
+    for (const char* name : {"facts", "bounded", "wide"}) {
       size_t most = 0;
       void* const kernel = kernel_of(program, name);
       call.clGetKernelWorkGroupInfo.call(kernel, id_, cl::kernel_work_group_size, sizeof(most),
                                          &most, nullptr);
-      expect(std::string("work-items of a group of ") + name, most >= 256, std::to_string(most));
+      const std::size_t wanted = std::string(name) == "wide" ? 1024 : 256;
+      expect(std::string("work-items of a group of ") + name, most >= wanted, std::to_string(most));
     }
   }
   void ask_of_marks() const {

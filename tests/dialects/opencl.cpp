@@ -164,16 +164,18 @@ TEST(opencl_ptx, says_what_the_entrys_pointers_are_to) {
   };
   const std::string before =
       ".visible .entry flaggems_entry(\n\t.param .align 8 .b8 flaggems_entry_param_0[16],\n";
-  EXPECT_EQ(finished(before +
-                     "\t.param .u64 flaggems_entry_param_10,\n"
-                     "\t.param .u64 flaggems_entry_param_1,\n"
-                     "\t.param .u64 flaggems_entry_param_2\n)" +
-                     std::string(2, '\0')),
-            before +
-                "\t.param .u64 flaggems_entry_param_10,\n"
-                "\t.param .u64 .ptr .shared .align 16 flaggems_entry_param_1,\n"
-                "\t.param .u64 .ptr .global .align 16 flaggems_entry_param_2\n)");
-  EXPECT_EQ(finished(before + ")"), "PTX without the parameters of an entry");
+  EXPECT_EQ(
+      finished(before +
+               "\t.param .u64 flaggems_entry_param_10,\n"
+               "\t.param .u64 flaggems_entry_param_1,\n"
+               "\t.param .u64 flaggems_entry_param_2\n)\n.maxntid 512, 1, 1" +
+               std::string(2, '\0')),
+      before +
+          "\t.param .u64 flaggems_entry_param_10,\n"
+          "\t.param .u64 .ptr .shared .align 16 flaggems_entry_param_1,\n"
+          "\t.param .u64 .ptr .global .align 16 flaggems_entry_param_2\n)\n.maxntid 512, 1, 1");
+  EXPECT_EQ(finished(before + ")"), "PTX without an entry's threads");
+  EXPECT_EQ(finished(before + ")\n.maxntid 32, 1, 1"), "PTX without the parameters of an entry");
   EXPECT_EQ(finished(".visible .entry other(\n)"), ".visible .entry other(\n)");
 }
 

@@ -94,7 +94,7 @@ TYPED_TEST(expert_product, numbers) {
       }
   }
   EXPECT_GT(seen.portable, 0);
-  constexpr bool has_units = !std::is_same_v<D, fg::host> && !std::is_same_v<T, f32>;
+  constexpr bool has_units = fg::detail::has_matrix_unit_type<fg::stream<D>, T>;
   EXPECT_EQ(seen.on_units > 0, has_units);
 }
 

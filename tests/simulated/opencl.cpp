@@ -361,6 +361,8 @@ void* clCreateKernel(void* handle, const char* name, int* result) {
     parameters = parameters_of(program->text, name);
   }
   auto* const kernel = made<sim_kernel>();
+  if (program->text.find(".maxntid 1024, 1, 1") == std::string::npos && !program->is_source)
+    kernel->most_threads = 256;  // of a program that does not say
   kernel->device = program->device;
   kernel->code = static_cast<function*>(code);
   kernel->is_set.resize(parameters.size());
@@ -418,7 +420,7 @@ int clGetKernelWorkGroupInfo(void* handle, void* id, unsigned what, size room, v
   if (kernel == nullptr) return no_kernel;
   if (device_of(id) != kernel->device) return no_device;
   if (what != cl::kernel_work_group_size) return invalid;
-  int most = static_cast<int>(rules.most_threads);
+  int most = kernel->most_threads;
   takes_fault("a function's threads", most);
   return tell(static_cast<size>(most), room, to, bytes);
 }
@@ -431,7 +433,8 @@ int clEnqueueNDRangeKernel(void* given_queue, void* handle, unsigned rank, const
   if (kernel->device != queue->in->device) return no_context;
   if (rank != 1) return bad_rank;
   if (first != nullptr || *global == 0) return invalid;
-  if (*local == 0 || *local > rules.most_threads || *global % *local != 0) return bad_group;
+  if (*local == 0 || *local > static_cast<size>(kernel->most_threads) || *global % *local != 0)
+    return bad_group;
   for (const bool is_set : kernel->is_set)
     if (!is_set) return not_all_set;
   if (kernel->local + bytes_of_driver > rules.most_shared || *global / *local > rules.most_blocks)

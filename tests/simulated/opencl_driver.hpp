@@ -26,7 +26,7 @@ constexpr vendor_rules rules = {
         "\t.param .u64 flaggems_entry_param_1,\n"
         "\t.param .u64 flaggems_entry_param_2,\n"
         "\t.param .u64 flaggems_entry_param_3,\n"
-        "\t.param .u64 flaggems_entry_param_4\n)\n{\n\tret;\n}\n",
+        "\t.param .u64 flaggems_entry_param_4\n)\n.maxntid 1024, 1, 1\n{\n\tret;\n}\n",
     .compiler_results = {"NVRTC_SUCCESS", "NVRTC_ERROR_COMPILATION", "NVRTC_ERROR"}};
 
 static int attribute_of_vendor(int, int&) { return 1; }
@@ -119,6 +119,7 @@ struct sim_kernel : handle_of {
   std::vector<bool> is_set;
   std::vector<std::vector<unsigned char>> values;
   size local = 0;
+  int most_threads = rules.most_threads;
   std::set<u64> told_of;  // addresses of shared virtual memory
 };
 template <class T>

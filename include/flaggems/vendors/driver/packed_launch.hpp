@@ -127,9 +127,11 @@ struct packed_launch {
   static void start(packed_kernel& kernel, int index, Stream s, const launch_config& config,
                     const void* words, std::size_t bytes) {
     const packed_limits limits = Device::limits(config.op, index);
-    const int wanted = kernels::round_up((std::max)(config.threads, 1) * config.cluster,
-                                         int{Device::geometry::warp_size});
-    const int threads = (std::min)(wanted, kernel.max_threads);
+    const int threads = kernels::round_up((std::max)(config.threads, 1) * config.cluster,
+                                          int{Device::geometry::warp_size});
+    if (threads > kernel.max_threads) [[unlikely]]
+      raise(errc::not_supported, config.op, text("blocks of ") + text(threads) + " threads",
+            "at most " + text(kernel.max_threads) + " of this kernel here");
     const i64 fixed = kernels::exchange_bytes + i64{limits.slot_bytes} * threads;
     i64 grid = (std::min)(config.tiles, config.blocks_per_unit > 0
                                             ? i64{limits.compute_units} * config.blocks_per_unit

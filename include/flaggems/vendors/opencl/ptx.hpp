@@ -51,6 +51,7 @@ struct opencl_ptx_api : nvrtc_compiler {
   static text finish(std::string& ptx) {
     while (!ptx.empty() && ptx.back() == '\0') ptx.pop_back();
     if (ptx.find(std::string(".entry ") + entry_name + "(") == ptx.npos) return {};
+    if (ptx.find(".maxntid ") == ptx.npos) return text("PTX without an entry's threads");
     return state_space_of_parameter(ptx, entry_name, 1, ".shared") &&
                    state_space_of_parameter(ptx, entry_name, 2, ".global")
                ? text()

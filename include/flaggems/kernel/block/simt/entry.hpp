@@ -160,6 +160,11 @@ struct entry_of {
 
 namespace flaggems::kernels {
 
+/// NVIDIA's OpenCL runs 256 threads a block at most of an entry that does not say how many.
+template <class Entry>
+inline constexpr int threads_of_entry = Entry::max_threads > 0 ? Entry::max_threads
+                                        : Entry::threads > 0   ? Entry::threads
+                                                               : 1024;
 #if FLAGGEMS_DEVICE_CODE
 /// `shared` is an address within shared memory, as OpenCL's local pointers are.
 template <class Entry>
@@ -180,7 +185,7 @@ __device__ __forceinline__ void run_by_opencl(const typename Entry::given& given
 // vendors/opencl/ptx.hpp says of the parameters 1 and 2 what memory they point into.
 #define FLAGGEMS_INSTANCE(name, ...)                                                              \
   extern "C" __global__ void __launch_bounds__(                                                   \
-      flaggems::kernels::entry_of<__VA_ARGS__>::max_threads,                                      \
+      flaggems::kernels::threads_of_entry<flaggems::kernels::entry_of<__VA_ARGS__>>,              \
       flaggems::kernels::entry_of<__VA_ARGS__>::min_blocks)                                       \
       name(const __grid_constant__ typename flaggems::kernels::entry_of<__VA_ARGS__>::given args, \
            flaggems::u64 shared, flaggems::u64, flaggems::u64 workspace, flaggems::i64 slice) {   \
