@@ -88,7 +88,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cxx", action="append", help="a compiler (several times for several)")
     parser.add_argument("--jobs", type=int, default=2, help="compilers at a time")
-    parser.add_argument("--turn", type=int, help="number of a share: every third case, with one of two compilers")
+    parser.add_argument("--turn", type=int, help="number of a share: every sixth case, with one of two compilers")
     parser.add_argument("--only", default="", help="only files with this in their name")
     options = parser.parse_args()
 
@@ -101,8 +101,8 @@ def main():
                  for flags, texts in cases(path).items()]
         compilers = present
         if options.turn is not None:
-            taken = taken[options.turn % 3::3]
-            compilers = present[options.turn // 3 % max(1, len(present)):][:1]
+            taken = taken[options.turn % 6::6]
+            compilers = present[options.turn // 6 % max(1, len(present)):][:1]
         headers = dict(zip(compilers, pool.map(lambda c: precompiled(c, pathlib.Path(folder)), compilers)))
         work = [(compiler, headers[compiler], *case) for case in taken for compiler in compilers]
         results = list(pool.map(lambda w: try_one(*w), work))

@@ -10,7 +10,7 @@ kernel/block/simt/entry.hpp), whose instances must come out as code; with --part
 files of instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
 runs it, where there is a GPU to use. As `instances`, compiles kernels that test programs may launch
-on flaggems::cuda to machine code: a sixth that the commit chooses, each for one of TARGETS in turn;
+on flaggems::cuda to machine code: an eighth that the commit chooses, each for one of TARGETS in turn;
 with --all every one for all of them, which takes 24 times as long. As `contract`, compiles those
 of every operator with every element type that it takes (contract/): a share that the commit chooses,
 each for one of CONTRACT_TARGETS in turn; with --all everything, which takes 270 times as long. Exit
@@ -118,7 +118,7 @@ def instances_of(programs, every, build, cxx):
     # (The test of what types without names are refused with is among the programs.)
     command = [*map(str, programs), "--check", "--allow-nameless", "-j", str(os.cpu_count() or 1)]
     if not every:  # which of them for which chips is the commit's choice
-        command += ["--every", "6", "--from", str(commit_number() % (6 * len(TARGETS)))]
+        command += ["--every", "8", "--from", str(commit_number() % (8 * len(TARGETS)))]
     for target in TARGETS:
         command += ["--target", target]
     environment = environment_of(library)

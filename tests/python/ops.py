@@ -41,6 +41,12 @@ class Schemas(unittest.TestCase):
             self.assertTrue(text.startswith(s.key + "("))
         self.assertEqual(ops.schemas("mm")[0], "mm(Tensor self, Tensor mat2) -> Tensor")
 
+    def test_committed(self):
+        """The package has the operators of tests/registry/schemas.txt, so that none goes in silence."""
+        committed = pathlib.Path(__file__).parents[1] / "registry" / "schemas.txt"
+        lines = [line for line in committed.read_text().splitlines() if not line.startswith("#")]
+        self.assertEqual(sorted(line.partition(" ")[2] for line in lines), sorted(ops.schemas()))
+
     def test_load(self):
         """A library of operators beside the package's: its own, by another name."""
         path = next(pathlib.Path(ops.__file__).parent.glob("libflaggems_operators.*"))
