@@ -5,6 +5,7 @@
 // its arguments copied to the device, and all of them and its results back.
 #include <flaggems/adapters/tvm_ffi.hpp>
 #include <flaggems/device/tensor.hpp>
+#include <flaggems/launch/tuning.hpp>
 #include <flaggems/tensor/overlap.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/host.hpp>
@@ -184,6 +185,13 @@ extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_device_type(void*, const TVMFFIAny*,
                                                         TVMFFIAny* result) {
   result->type_index = kTVMFFIInt;
   result->v_int64 = fg::dlpack_device<host>::kind;
+  return 0;
+}
+/// How many units plans count with, which results like get_scheduler_metadata's are of.
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_units(void*, const TVMFFIAny*, std::int32_t,
+                                                  TVMFFIAny* result) {
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = fg::tuning<fg::families::any, device>::units;
   return 0;
 }
 /// How many kernels the device was given.

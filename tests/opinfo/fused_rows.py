@@ -987,10 +987,13 @@ def shares_of_units(lengths, _block, units):
     return torch.stack((sequences, starts - before), 1).int()
 
 
+units = 128  # that plans count with on the device that is judged, as on the host
+
+
 def splits_of_sequences(_batch, queries, _keys, heads, key_heads, size, _value_size, _dtype, used, num_splits=0):
-    """On a device that plans count 128 units of; heads that share keys are rows of one tile."""
+    """Heads that share keys are rows of one tile."""
     tiles = (used + 127) // 128 if size <= 128 else (used + 63) // 64
-    share = -(-int((-(-queries * (heads // key_heads) // 128) * tiles).sum()) * key_heads * 11 // (128 * 10))
+    share = -(-int((-(-queries * (heads // key_heads) // 128) * tiles).sum()) * key_heads * 11 // (units * 10))
     return torch.cat((torch.zeros(1), (-(-tiles // max(1, share))).clamp(1, num_splits or 128))).int()
 
 
