@@ -3,6 +3,7 @@
 #include <flaggems/ops/delta_rule.hpp>
 #include <support/ops.hpp>
 
+#include <array>
 #include <cmath>
 
 namespace flaggems_test {
@@ -189,6 +190,60 @@ TYPED_TEST(delta_rule, in_slots) {
                                                           starts, std::nullopt, std::nullopt, true);
   expect_close<T>(values_of(r.out), out);
   expect_close<K>(states.read(), after);
+}
+
+// Slots that a list does not have are no slots, and tokens of no sequence give zeros.
+TYPED_TEST(delta_rule, keeps_inside) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  using K = fg::kernels::compute_type<T>;
+  const auto& s = test_stream<D>();
+  rule<T, D> x(1, 4, 1, 2, 3, 5);
+  const shape sizes{3, 2, 3, 5};
+  const auto run = [&](auto& states, const auto& starts, const auto& slots, const auto& accepted,
+                       bool in_place = true) {
+    return fg::fused_recurrent_gated_delta_rule_fwd(s, x.q.in(), x.k.in(), x.v.in(), x.g.in(),
+                                                    x.beta.in(), 1, states.view(), in_place, starts,
+                                                    slots, accepted);
+  };
+  test_tensor<K, D> none(sizes), few(sizes, layout::contiguous, random_values(sizes));
+  const auto of_zeros = values_of(run(none, std::nullopt, std::nullopt, std::nullopt, false).out);
+  const auto slots = fg::from_values<i64>(s, {0, 1}, {1, 2});
+  for (const i64 token : {i64{3}, i64{0}, i64{-5}, i64{1} << 60}) {
+    const auto accepted = fg::from_values<i64>(s, {token});
+    expect_equal(values_of(run(few, std::nullopt, slots, accepted).out), of_zeros);
+    EXPECT_TRUE(few.gaps_untouched());
+    const auto last = few.read();
+    for (std::size_t k = 60; k < 90; ++k) EXPECT_EQ(last[k], few.values()[k]);
+  }
+  // Two tokens of four, the others of no sequence.
+  const auto starts = fg::from_values<i64>(s, {1, 3});
+  for (const bool in_place : {true, false}) {
+    const auto r = run(none, starts, std::nullopt, std::nullopt, in_place);
+    const auto out = values_of(r.out);
+    for (std::size_t k = 0; k < out.size(); ++k)
+      EXPECT_EQ(out[k] == 0, k / 10 == 0 || k / 10 == 3) << k;
+    if (in_place) continue;
+    const auto states = values_of(*r.final_state);
+    for (std::size_t k = 0; k < states.size(); ++k)
+      EXPECT_EQ(states[k] == 0, k / 30 == 0 || k / 30 == 3) << k;
+  }
+  for (const auto& wrong : {std::array<i64, 3>{0, 3, 2}, {0, 2, 5}, {-1, 2, 4}}) {
+    const auto list = fg::from_values<i64>(s, std::span<const i64>(wrong));
+    test_tensor<K, D> states(sizes);
+    if constexpr (fg::detail::host_reads<D>)
+      EXPECT_RAISES((void)run(states, list, std::nullopt, std::nullopt), invalid_argument,
+                    "fused_recurrent_gated_delta_rule_fwd");
+    else
+      (void)run(states, list, std::nullopt, std::nullopt);
+    EXPECT_TRUE(states.gaps_untouched() && x.v.untouched());
+  }
+  // No values, by both forms.
+  rule<T, D> y(1, 4, 1, 2, 3, 0);
+  EXPECT_EQ(fg::chunk_gated_delta_rule_fwd(s, y.q.in(), y.k.in(), y.v.in(), y.g.in(), y.beta.in(),
+                                           1, std::optional<fg::tensor_view<const K, D>>(), true)
+                .out.numel(),
+            0);
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

@@ -135,6 +135,16 @@ TEST(sparse, refuses_bad_arguments) {
   EXPECT_RAISES(sample(starts, columns, three, b), shape_mismatch, "sparse_sampled_addmm");
   EXPECT_RAISES(sample(starts, columns, values, a), shape_mismatch, "sparse_sampled_addmm");
   EXPECT_RAISES(sample(starts, outside, values, b), out_of_range, "sparse_sampled_addmm");
+  for (const auto& wrong :
+       {std::vector<double>{0, 2, 1}, {0, 1, 1}, {1, 1, 2}, {0, 1, 3}, {-9, 9e18, 2}}) {
+    test_tensor<i64> from({3}, layout::contiguous, wrong);
+    EXPECT_RAISES(sample(from, columns, values, b), invalid_argument, "sparse_sampled_addmm");
+  }
+  test_tensor<i64> nowhere({1});
+  test_tensor<f32> no_rows({0, 3});
+  EXPECT_RAISES(fg::sparse_sampled_addmm(s, nowhere.in(), columns.in(), values.in(), no_rows.in(),
+                                         b.in(), out.view()),
+                invalid_argument, "sparse_sampled_addmm");
   test_tensor<bf16> x({32, 16}), odd({31, 16}), y({32, 4}), z({16, 4}), to({32, 4});
   test_tensor<i16> meta({32, 2}), turned({32, 2}, layout::transposed), wide({32, 4});
   const auto multiply = [&](auto& first, auto& places, auto& second) {

@@ -107,14 +107,8 @@ template <class S, class O, class D>
 std::vector<i64> delta_starts(const char* op, const S& stream, const O& operands,
                               const tensor_view<const i64, D>& list) {
   std::vector<i64> starts = read_vector(op, stream, list);
-  const i64 total = operands.q.size(1);
-  if (starts.front() != 0 || starts.back() != total) [[unlikely]]
-    raise(errc::invalid_argument, op, "cu_seqlens from 0 to " + text(total),
-          "from " + text(starts.front()) + " to " + text(starts.back()));
-  for (std::size_t k = 1; k < starts.size(); ++k)
-    if (starts[k] < starts[k - 1]) [[unlikely]]
-      raise(errc::invalid_argument, op, "cu_seqlens that do not fall",
-            text(starts[k]) + " behind " + text(starts[k - 1]));
+  check_rising(op, "cu_seqlens", static_cast<i64>(starts.size()), operands.q.size(1), true,
+               [&](i64 k) { return starts[static_cast<std::size_t>(k)]; });
   return starts;
 }
 
@@ -161,6 +155,7 @@ void delta_recurrence(const char* op, const S& stream, const delta_operands<T, K
                                             slots.indices ? slots.indices->data() : nullptr,
                                             indices_at(0),
                                             indices_at(1),
+                                            slots.indices ? slots.indices->size(-1) : 0,
                                             slots.accepted ? slots.accepted->data() : nullptr};
   launch_config config;
   config.op = op;
@@ -258,8 +253,8 @@ delta_rule_results<T, K, D> delta_by_chunks(
   x.check(op);
   if (chunk < 1) [[unlikely]]
     raise(errc::invalid_argument, op, "a chunk of at least one token", text(chunk));
-  if (!same_sizes(x.beta.narrow(3, 0, 1).expand(x.v.shape_of()).strides(), x.beta.strides()))
-      [[unlikely]]
+  if (x.v.size(3) > 0 && !same_sizes(x.beta.narrow(3, 0, 1).expand(x.v.shape_of()).strides(),
+                                     x.beta.strides())) [[unlikely]]
     raise(errc::not_supported, op, "beta of one number a token and head", "one for each value");
   const i64 sequences = delta_sequences(op, x, starts);
   if (initial && (initial->rank() != 4 || initial->size(0) != sequences)) [[unlikely]]
@@ -384,11 +379,12 @@ template <stream_like S, tensor_like Q, tensor_like Key, tensor_like V, tensor_l
 /// that of ssm_state_indices [N], or [N, tokens], of i64; then num_accepted_tokens [N] says after
 /// which token it is, 1 the first. In place, the state after the last token is written there, or
 /// after each token to its own slot; slots that there are not are neither read (zeros) nor written.
-/// Otherwise the states after all tokens are a new tensor [B T, HV, K, V]. cu_seqlens is not
-/// checked against the tokens; beta may be [B, T, HV, V]. Raises shape_mismatch or overlap before
-/// anything is written. flaggems::fused_recurrent_gated_delta_rule_fwd(Tensor q, Tensor k, Tensor
-/// v, Tensor g, Tensor beta, float scale, Tensor(a!) initial_state, bool inplace_final_state=True,
-/// Tensor? cu_seqlens=None, Tensor? ssm_state_indices=None, Tensor? num_accepted_tokens=None, bool
+/// Otherwise the states after all tokens are a new tensor [B T, HV, K, V]. Tokens of no sequence
+/// give zeros; cu_seqlens that fall, or are no tokens, raise invalid_argument where the host can
+/// read them. beta may be [B, T, HV, V]. Raises shape_mismatch or overlap. All before anything is
+/// written. flaggems::fused_recurrent_gated_delta_rule_fwd(Tensor q, Tensor k, Tensor v, Tensor g,
+/// Tensor beta, float scale, Tensor(a!) initial_state, bool inplace_final_state=True, Tensor?
+/// cu_seqlens=None, Tensor? ssm_state_indices=None, Tensor? num_accepted_tokens=None, bool
 /// use_qk_l2norm_in_kernel=False) -> (Tensor, Tensor)
 template <stream_like S, tensor_like Q, tensor_like Key, tensor_like V, tensor_like G,
           tensor_like B, tensor_like State, optional_tensor Starts = std::nullopt_t,
@@ -412,6 +408,7 @@ template <stream_like S, tensor_like Q, tensor_like Key, tensor_like V, tensor_l
   x.check(op);
   const auto starts = detail::optional_view<i64, D>(cu_seqlens);
   const i64 sequences = detail::delta_sequences(op, x, starts);
+  if (starts) detail::check_starts(op, "cu_seqlens", stream, *starts, x.q.size(1), false);
   detail::delta_slots<D> slots{detail::optional_view<i64, D>(ssm_state_indices),
                                detail::optional_view<i64, D>(num_accepted_tokens)};
   for (const auto* list : {&slots.indices, &slots.accepted})
@@ -445,6 +442,10 @@ template <stream_like S, tensor_like Q, tensor_like Key, tensor_like V, tensor_l
   using kernels::delta_kept;
   if (!inplace_final_state)
     r.final_state.emplace(empty<K>(stream, x.states(x.q.size(0) * x.q.size(1)), op));
+  if (starts) {  // of tokens of no sequence
+    detail::fill(op, stream, r.out.view(), 0);
+    if (r.final_state) detail::fill(op, stream, r.final_state->view(), 0);
+  }
   const bool each = slots.indices && slots.indices->rank() == 2;
   const auto before = detail::delta_states_of(states);
   detail::delta_recurrence(

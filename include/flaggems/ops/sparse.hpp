@@ -23,8 +23,9 @@ struct sparse_semi_structured_mm;
 /// crow_indices [m + 1]: where rows begin, ascending from 0 to the number of entries; col_indices,
 /// values, out [entries]; indices of i64; mat1 [m, k], mat2 [k, n] and values of one floating-point
 /// dtype; any strides. 16-bit floats are computed in f32. out may be values; values are not read
-/// for beta = 0. Columns outside raise out_of_range where the host can read them, and give beta *
-/// values elsewhere. Raises shape_mismatch or overlap before anything is written.
+/// for beta = 0. Columns outside raise out_of_range, and rows that do not begin so
+/// invalid_argument, where the host can read them; elsewhere columns outside give beta * values.
+/// Raises shape_mismatch or overlap. All before anything is written.
 /// aten::sparse_sampled_addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar
 /// alpha=1, Tensor(a!) out), where self's parts are the first three arguments here
 template <stream_like S, tensor_like Starts, tensor_like Columns, tensor_like Values, tensor_like A,
@@ -50,6 +51,7 @@ void sparse_sampled_addmm(const S& stream, const Starts& crow_indices, const Col
   detail::check_separate(op, to, starts, columns, a, b);
   detail::check_no_partial_overlap(op, detail::placed_layout(detail::layout_of(to)),
                                    detail::layout_of(before));
+  detail::check_starts(op, "places where rows begin", stream, starts, columns.size(0), true);
   detail::check_indices(op, stream, columns, sizes[1]);
   const auto alpha = scalars.alpha.value(op), beta = scalars.beta.value(op);
   if (to.empty() || detail::replaced<operators::sparse_sampled_addmm>(

@@ -57,5 +57,36 @@ void check_indices(const char* op, const S& stream, const tensor_view<J, D>& ind
   }
 }
 
+/// Raises invalid_argument unless the n numbers at(k), where parts start, do not fall, and lie in
+/// [0, total]; if they have to `cover`, the first is 0 and the last is total.
+template <class F>
+void check_rising(const char* op, const char* what, i64 n, i64 total, bool cover, const F& at) {
+  i64 least = 0;
+  const auto refuse = [&](const text& got) {
+    raise(errc::invalid_argument, op,
+          text(what) + (cover ? " that do not fall, from 0 to " : " that do not fall, up to ") +
+              text(total),
+          got);
+  };
+  for (i64 k = 0; k < n; ++k) {
+    const i64 v = at(k);
+    if (v < least || v > total || (cover && k == 0 && v != 0)) [[unlikely]]
+      refuse(k == 0 ? text(v) + " first" : text(v) + " behind " + text(least));
+    least = v;
+  }
+  if (cover && least != total) [[unlikely]]
+    refuse(text(least) + " last");
+}
+/// The same of a vector, where the host can read it; elsewhere kernels read nothing outside.
+template <class S, class J, class D>
+void check_starts(const char* op, const char* what, const S& stream,
+                  const tensor_view<J, D>& starts, i64 total, bool cover) {
+  if constexpr (host_reads<D>) {
+    if constexpr (!is_synchronous<D>) ref(stream).synchronize();
+    check_rising(op, what, starts.size(0), total, cover,
+                 [&](i64 k) { return static_cast<i64>(starts.data()[k * starts.stride(0)]); });
+  }
+}
+
 }  // namespace detail
 }  // namespace flaggems

@@ -54,6 +54,7 @@ struct delta_rule_step {
   global_ptr<const i64> starts;    // of sequences in one batch, or null: each has `tokens`
   global_ptr<const i64> slots;     // of a sequence's tokens, or null
   i64 slot_sequence, slot_token;   // from one to the next; 0: one slot a sequence
+  i64 slot_tokens;                 // of a sequence, that have slots
   global_ptr<const i64> accepted;  // tokens of which a sequence's state is kept, or null
 };
 
@@ -71,8 +72,8 @@ struct delta_rule {
       const i64 first = at % tiles * tile, n = min_of(tile, p.values - first);
       const i64 head = at / tiles % p.heads, sequence = at / tiles / p.heads;
       const i64 from = head / (p.heads / p.key_heads);
-      const i64 begin = p.starts != nullptr ? p.starts[sequence] : 0;
-      const i64 count = p.starts != nullptr ? p.starts[sequence + 1] - begin : p.tokens;
+      const i64 begin = start_of(p, sequence), end = start_of(p, sequence + 1);
+      const i64 count = p.starts != nullptr ? max_of(end - begin, i64(0)) : p.tokens;
       const i64 batch = p.starts != nullptr ? 0 : sequence;
       const i64 taken = p.accepted != nullptr ? p.accepted[sequence] - 1 : 0;
       const i64 slot = slot_of(p, sequence, taken);
@@ -137,9 +138,15 @@ struct delta_rule {
   }
 
  private:
-  /// The slot of a sequence's state after its token t.
+  /// Where a sequence starts, among the tokens whatever the host could not check.
+  FLAGGEMS_INLINE static i64 start_of(const delta_rule_step<T, K>& p, i64 sequence) {
+    if (p.starts == nullptr) return 0;
+    return min_of(max_of(p.starts[sequence], i64(0)), p.tokens);
+  }
+  /// The slot of a sequence's state after its token t, -1 for none.
   FLAGGEMS_INLINE static i64 slot_of(const delta_rule_step<T, K>& p, i64 sequence, i64 t) {
     if (p.slots == nullptr) return sequence;
+    if (p.slot_token != 0 && (t < 0 || t >= p.slot_tokens)) return -1;
     return p.slots[sequence * p.slot_sequence + t * p.slot_token];
   }
   template <class Block, class Row>
