@@ -221,6 +221,11 @@ class Driver:
         return self.with_compiler("no_rtti", self.cxx,
                                   [*WARNINGS, "-fno-rtti", "-I", ROOT / "include"], "main.cpp")
 
+    def debug_build(self):
+        """CMake's Debug: nothing is warned about where g++ removes no branch."""
+        return self.with_compiler("debug_build", self.cxx,
+                                  [*WARNINGS, "-O0", "-DFLAGGEMS_MAX_ISA=0", "-I", ROOT / "include"], "debug.cpp")
+
     def closed_library(self):
         """A shared library that uses the library may be closed, whatever it shows of it."""
         tree = self.folder("closed_library")
@@ -266,7 +271,7 @@ class Driver:
 
 CONSUMERS = ["find_package", "installed_tools", "add_subdirectory", "fetch_content", "missing_target",
              "own_device", "pkg_config", "copied_headers", "two_units", "no_exceptions", "no_rtti",
-             "closed_library", "texts_of_kernels", "tvm_ffi", "libcxx"]
+             "debug_build", "closed_library", "texts_of_kernels", "tvm_ffi", "libcxx"]
 # Of CI, which the commit chooses: one of the longest, and every other one of those that are not run always.
 LONG = ["own_device", "texts_of_kernels", "tvm_ffi"]
 ALWAYS = ["find_package", "missing_target", "copied_headers"]

@@ -131,6 +131,22 @@ FLAGGEMS_HOST_INLINE void stream_vector(void* to, const simd<T, Isa>& from) {
 #endif
 }
 
+/// As many complex numbers at p as there are lanes. (Given that number as a count, the forms below
+/// have g++ -O0 warn of the branch for parts.)
+template <class T, class Isa>
+FLAGGEMS_HOST_INLINE complex<simd<T, Isa>> read_complex(const complex<T>* p) {
+  simd<T, Isa> low, high;
+  read_vector(low, p);
+  read_vector(high, p + Isa::lanes / 2);
+  return parts_of(low, high, make_int_sequence<Isa::lanes>{});
+}
+template <class T, class Isa>
+FLAGGEMS_HOST_INLINE void write_complex(complex<T>* p, const complex<simd<T, Isa>>& z) {
+  constexpr int between = Isa::lanes / 2;
+  constexpr make_int_sequence<Isa::lanes> all{};
+  write_vector(p, alternated<0>(z, all), Isa::lanes);
+  write_vector(p + between, alternated<between>(z, all), Isa::lanes);
+}
 /// `count` complex numbers at p.
 template <class T, class Isa>
 FLAGGEMS_HOST_INLINE complex<simd<T, Isa>> read_complex(const complex<T>* p, int count) {
@@ -222,7 +238,7 @@ FLAGGEMS_HOST_INLINE void store_lanes(T* p, const V& x, int count) {
 template <class T, class V>
 FLAGGEMS_HOST_INLINE void store_whole(T* p, const V& x, bool streamed) {
   if constexpr (is_complex<T>) {
-    write_complex(p, convert<T>(x), lane_count<V>);
+    write_complex(p, convert<T>(x));
   } else if constexpr (is_complex<element_of<V>>) {
     store_whole(p, convert<compute_type<T>>(x), streamed);
   } else {
@@ -237,7 +253,10 @@ FLAGGEMS_HOST_INLINE void store_whole(T* p, const V& x, bool streamed) {
 
 template <class C, class T, class Isa>
 FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_vector<Isa> lane) {
-  return load_lanes<C, T, Isa>(p + lane.begin, Isa::lanes);
+  if constexpr (is_complex<T>)
+    return convert<C>(read_complex<real_of<T>, Isa>(p + lane.begin));
+  else
+    return load_lanes<C, T, Isa>(p + lane.begin, Isa::lanes);
 }
 template <class C, class T, class Isa>
 FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_tail<Isa> lane) {
@@ -246,7 +265,10 @@ FLAGGEMS_HOST_INLINE typename simd_type<C, Isa>::type load(const T* p, lane_tail
 
 template <class T, class V, class Isa>
 FLAGGEMS_HOST_INLINE void store(T* p, lane_vector<Isa> lane, const V& x) {
-  store_lanes(p + lane.begin, x, Isa::lanes);
+  if constexpr (is_complex<T>)
+    write_complex(p + lane.begin, convert<T>(x));
+  else
+    store_lanes(p + lane.begin, x, Isa::lanes);
 }
 template <class T, class V, class Isa>
 FLAGGEMS_HOST_INLINE void store(T* p, lane_tail<Isa> lane, const V& x) {

@@ -347,18 +347,12 @@ FLAGGEMS_HOST_INLINE void transpose_lanes(V (&x)[Lanes]) {
 template <class V, class C>
 FLAGGEMS_HOST_INLINE complex<V> read_numbers(const complex<C>* p, i64 count) {
   if (count < V::lanes) return read_complex<C, typename V::isa>(p, static_cast<int>(count));
-  V low, high;
-  read_vector(low, p);
-  read_vector(high, p + V::lanes / 2);
-  return parts_of(low, high, make_int_sequence<V::lanes>{});
+  return read_complex<C, typename V::isa>(p);
 }
 template <class V, class C>
 FLAGGEMS_HOST_INLINE void write_numbers(complex<C>* p, const complex<V>& z, i64 count) {
-  constexpr int half_lanes = V::lanes / 2;
   if (count < V::lanes) return write_complex(p, z, static_cast<int>(count));
-  constexpr make_int_sequence<V::lanes> all{};
-  write_vector(p, alternated<0>(z, all), V::lanes);
-  write_vector(p + half_lanes, alternated<half_lanes>(z, all), V::lanes);
+  write_complex(p, z);
 }
 
 }  // namespace flaggems::kernels

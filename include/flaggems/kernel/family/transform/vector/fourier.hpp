@@ -229,7 +229,7 @@ struct fourier_read {
       for (; p.stride == 1 && k + V::lanes <= p.given; k += V::lanes) {
         V re;
         read_vector(re, p.from + k);
-        write_numbers(p.to + k, complex<V>(re, V(C(0))), V::lanes);
+        write_complex(p.to + k, complex<V>(re, V(C(0))));
       }
     }
     for (; k < p.given; ++k) {
