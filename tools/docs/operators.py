@@ -226,7 +226,16 @@ def tables(root):
         yield table.read_text(), f"ops/{table.name}"
 
 
+def of_complex(root):
+    """{row: what complex operands give}, of the rows that take them."""
+    texts = "".join(h.read_text() for h in sorted((root / INCLUDE / "ops").glob("*.hpp")))
+    facts = set(re.findall(r"^FLAGGEMS_COMPLEX\((\w+), (\w+)_fn\)", texts, re.M))
+    return {row: "; complex numbers give real ones" if ("gives_real", row) in facts else "; complex numbers are taken"
+            for fact, row in facts if fact == "takes_complex"}
+
+
 def pointwise(root):
+    complexes = of_complex(root)
     rules = {"numeric": "the promoted dtype", "arithmetic": "the promoted dtype; bool refused",
              "integral": "the promoted dtype; bool becomes i64",
              "whole_number": "the promoted dtype, of integers only",
@@ -265,7 +274,7 @@ def pointwise(root):
                 signatures.append(f"{name}_(stream, {arguments}{after})  // into {first}")
             yield {"name": name, "kind": kind + options, "header": header, "schema": "",
                    "signatures": signatures,
-                   "comment": f"{in_words(formula)}. Result: {rules[rule]}."}
+                   "comment": f"{in_words(formula)}. Result: {rules[rule]}{complexes.get(name, '')}."}
 
 
 def kinds(root, stem):
