@@ -18,13 +18,12 @@ struct registry_activation : testing::Test {
 };
 
 #define NONE(...)
-#define CHECK(name, ...)                                                             \
-  check(std::string_view(#name) == "squared_relu" ? "flaggems::" #name : #name, {x}, \
-        [&] { return fg::name(s, a); });
-#define CHECK1(name, ...) check(#name, {x, 0.75}, [&] { return fg::name(s, a, 0.75); });
-#define CHECK2(name, ...) check(#name, {x, 0.75, 2}, [&] { return fg::name(s, a, 0.75, 2); });
+#define KEY(name) fg::bindings::is_own(#name) ? "flaggems::" #name : #name
+#define CHECK(name, ...) check(KEY(name), {x}, [&] { return fg::name(s, a); });
+#define CHECK1(name, ...) check(KEY(name), {x, 0.75}, [&] { return fg::name(s, a, 0.75); });
+#define CHECK2(name, ...) check(KEY(name), {x, 0.75, 2}, [&] { return fg::name(s, a, 0.75, 2); });
 #define CHECK3(name, ...) \
-  check(#name, {x, 0.75, 2, 0.5}, [&] { return fg::name(s, a, 0.75, 2, 0.5); });
+  check(KEY(name), {x, 0.75, 2, 0.5}, [&] { return fg::name(s, a, 0.75, 2, 0.5); });
 
 TEST_F(registry_activation, of_the_table) {
   FLAGGEMS_ACTIVATION_TABLE(CHECK, CHECK1, CHECK2, CHECK3, NONE, NONE)
