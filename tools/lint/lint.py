@@ -518,7 +518,9 @@ def stems(tree):
         if name not in rows and name not in support_table.NO_LAUNCH:
             yield f"docs/support.md: no row for {name} of {entry['header']}: {how}"
         elif " - " in rows.get(name, ""):
-            yield f"docs/support.md: {name} of {entry['header']} was not run or compiled everywhere: {how}"
+            columns = ("header", "host", "cuda", "simt64", "compilers")
+            lacks = ", ".join(c for c, mark in zip(columns, rows[name].split("|")) if mark == " - ")
+            yield f"docs/support.md: {name} of {entry['header']} was not run or compiled for {lacks}: {how}"
 
 
 # Public names without a line in the registry: those of expressions, and weights that are no tensors.
