@@ -124,8 +124,8 @@ struct toy {
     i64 grid = config.tiles;
     if (geometry::cap_grid_to_units && grid > units) grid = units;
     if (grid > geometry::max_grid) grid = geometry::max_grid;
-    const int threads =
-        std::min(flaggems::kernels::round_up(config.threads, geometry::warp_size), 1024);
+    const int whole = flaggems::kernels::block_warp(geometry::warp_size);  // threads of a warp
+    const int threads = std::min(flaggems::kernels::round_up(config.threads, whole), 1024);
     flaggems::kernels::run_emulated<geometry::warp_size, Kernel>(config.op, grid, threads,
                                                                  config.scratch, args...);
   }

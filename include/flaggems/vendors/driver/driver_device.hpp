@@ -35,6 +35,8 @@ inline pool_mutex loading;
 template <class Api>
 struct driver_device : detail::driver_base<Api> {
   static_assert(detail::check_driver<Api>());
+  static_assert(Api::warp_size >= 32,
+                "flaggems: Api::warp_size is below 32, and kernels have no form for such warps");
 
  private:
   using calls = detail::driver_calls<Api>;

@@ -99,7 +99,10 @@ class simt_block {
  public:
   using lane_type = lane_scalar;
   static constexpr int warp_size = Machine::warp_size;
-  static_assert(warp_size >= 32, "flaggems: warps of 32 threads at least, one for each of a block");
+  static_assert(
+      warp_size >= 32,
+      "flaggems: kernels take warps of 32 threads or more: where a chip's have fewer, its "
+      "machine makes them by barriers (shuffles_by_blocks), and geometry::warp_size is 1");
   template <class T>
   using value = T;
   template <class T>
