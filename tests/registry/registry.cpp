@@ -6,12 +6,10 @@
 #include <flaggems/ops/copy.hpp>
 #include <flaggems/registry/bind.hpp>
 #include <flaggems/registry/device.hpp>
+#include <registry/schema_list.hpp>
 #include <registry/support.hpp>
 #include <registry_families.hpp>  // those of this program's sources
 
-#include <cstdlib>
-#include <fstream>
-#include <map>
 #include <sstream>
 
 // [user]
@@ -142,55 +140,17 @@ TEST(registry_call, empty_and_strided_operands) {
   EXPECT_EQ(at("sum.dim_IntList")(s, {nothing, 0}).numel(), 4);
 }
 
-// ---- the committed list of schemas
-
-std::map<std::string, std::pair<int, std::string>> committed(const std::string& path) {
-  std::map<std::string, std::pair<int, std::string>> all;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    const auto space = line.find(' ');
-    const std::string text = line.substr(space + 1);
-    all[text.substr(0, text.find('('))] = {std::stoi(line.substr(0, space)), text};
-  }
-  return all;
-}
-
-/// A changed schema has a new version. With FLAGGEMS_UPDATE_SCHEMAS in the environment the list
-/// is written anew, if that holds.
+/// Those of this program's families; schemas.cpp has all.
 TEST(registry_table, schemas) {
-  const std::string path = FLAGGEMS_TEST_SOURCE_DIR "/tests/registry/schemas.txt";
-  const auto before = committed(path);
-  std::map<std::string, std::pair<int, std::string>> now;
+  const schema_list all = committed_schemas();
   for (const auto family : fg::registry<host>::families())
-    for (const auto& op : family())
-      if (op.schema().space != "mine")
-        now[std::string(op.schema().key())] = {op.version(), std::string(op.schema().text)};
-  bool right = true;
-  for (const auto& [key, one] : now) {
-    const auto found = before.find(key);
-    if (found != before.end() && found->second == one) continue;
-    EXPECT_NE(found, before.end()) << key << " is new: run with FLAGGEMS_UPDATE_SCHEMAS=1";
-    if (found == before.end()) continue;
-    right = right && one.first > found->second.first;
-    EXPECT_GT(one.first, found->second.first)
-        << key << " has another schema: raise its version, in its line";
-    if (one.first > found->second.first)
-      ADD_FAILURE() << key << " has another version: run with FLAGGEMS_UPDATE_SCHEMAS=1";
-  }
-  if (std::getenv("FLAGGEMS_UPDATE_SCHEMAS") != nullptr && right) {
-    ASSERT_TRUE(FLAGGEMS_TEST_ALL_FAMILIES) << "this program has a share of the families";
-    std::ofstream file(path);
-    file << "# SPDX-FileCopyrightText: 2026 The flaggems authors\n# SPDX-License-Identifier: "
-            "Apache-2.0\n"
-            "# Version and schema of every operator: FLAGGEMS_UPDATE_SCHEMAS=1 "
-            "flaggems_test_registry\n";
-    for (const auto& [key, one] : now) file << one.first << ' ' << one.second << '\n';
-    return;
-  }
-  if (!FLAGGEMS_TEST_ALL_FAMILIES) return;
-  for (const auto& [key, one] : before)
-    EXPECT_TRUE(now.contains(key)) << key << " is gone: run with FLAGGEMS_UPDATE_SCHEMAS=1";
+    for (const auto& op : family()) {
+      const fg::schema& s = op.schema();
+      if (s.space == "mine") continue;
+      const auto found = all.find(std::string(s.key()));
+      ASSERT_NE(found, all.end()) << s.text;
+      EXPECT_EQ(found->second, std::pair(op.version(), std::string(s.text)));
+    }
 }
 
 /// At the end of a whole run: every entry was called.
