@@ -99,10 +99,8 @@ class simt_block {
  public:
   using lane_type = lane_scalar;
   static constexpr int warp_size = Machine::warp_size;
-  static_assert(
-      warp_size >= 32,
-      "flaggems: kernels take warps of 32 threads or more: where a chip's have fewer, its "
-      "machine makes them by barriers (shuffles_by_blocks), and geometry::warp_size is 1");
+  static_assert(warp_size >= 32,
+                "flaggems: kernels take warps of 32 threads or more: a chip with fewer says 1");
   template <class T>
   using value = T;
   template <class T>
