@@ -93,12 +93,13 @@ TYPED_TEST(ctc, one_sequence_and_none) {
   using T = typename TypeParam::type;
   const auto& s = test_stream<D>();
   test_tensor<T, D> x({3, 3}, layout::contiguous, random_values({3, 3}, -2, 0)), none({2, 0, 3});
-  test_tensor<i64, D> y({1}, layout::contiguous, {2}), nothing({0, 2}),
+  test_tensor<i64, D> y({1}, layout::contiguous, {2}), nothing({0, 2}), no_label({0}),
       other({1}, layout::contiguous, {9});
   const std::vector<i64> three{3}, one{1}, zero{0}, empty;
   expect_close<T>(values_of(fg::ctc_loss(s, x.in(), y.in(), three, one, 0, fg::reduction::none)),
                   {-std::log(chance_of(x.values(), 3, 1, 0, {2}))});
-  expect_equal(values_of(fg::ctc_loss(s, x.in(), y.in(), zero, zero, 0, fg::reduction::sum)), {0});
+  expect_equal(values_of(fg::ctc_loss(s, x.in(), no_label.in(), zero, zero, 0, fg::reduction::sum)),
+               {0});
   expect_equal(values_of(fg::ctc_loss(s, x.in(), y.in(), zero, one, 0, fg::reduction::sum)),
                {INFINITY});
   expect_equal(values_of(fg::ctc_loss(s, x.in(), other.in(), three, one, 0, fg::reduction::sum)),
@@ -119,6 +120,8 @@ TEST(ctc_loss_arguments, are_checked) {
   run(x, y, {3, 2}, {2, 0}, 3);
   EXPECT_RAISES(run(flat, y, {3, 2}, {2, 0}, 0), invalid_argument, "ctc_loss_forward");
   EXPECT_RAISES(run(x, cube, {3, 2}, {2, 0}, 0), invalid_argument, "ctc_loss_forward");
+  test_tensor<i64> row({3});
+  EXPECT_RAISES(run(x, row, {3, 2}, {2, 0}, 0), invalid_argument, "ctc_loss_forward");
   EXPECT_RAISES(run(x, y, {3, 2}, {2, 0}, 4), invalid_argument, "ctc_loss_forward");
   EXPECT_RAISES(run(x, y, {3}, {2, 0}, 0), shape_mismatch, "ctc_loss_forward");
   EXPECT_RAISES(run(x, y, {4, 2}, {2, 0}, 0), invalid_argument, "ctc_loss_forward");

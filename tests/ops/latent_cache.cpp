@@ -3,6 +3,8 @@
 #include <flaggems/ops/latent_cache.hpp>
 #include <support/latent.hpp>
 
+#include <limits>
+
 namespace flaggems_test {
 namespace {
 
@@ -180,6 +182,17 @@ TEST(latent_cache_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::fused_deepseek_v4_qnorm_rope_kv_rope_quant_insert(
                     s, q.view(), k.in(), pages.view(), slots.in(), good.in(), table.in(), 1e-6, 4),
                 shape_mismatch, "fused_deepseek_v4_qnorm_rope_kv_rope_quant_insert");
+  // Blocks of so many tokens that the product with their bytes is anything.
+  test_tensor<f32> wide_q({2, 1, 68}), wide_k({2, 68});
+  test_tensor<u8> blocks({2, 296});
+  test_tensor<i64> wild({2}, layout::contiguous, {1e12, 5e11});
+  for (const i64 block : {i64{1} << 62, i64{1} << 61, i64{1} << 40,
+                          (std::numeric_limits<i64>::max)(), i64{5}, i64{0}, i64{-1}})
+    EXPECT_RAISES(fg::fused_deepseek_v4_qnorm_rope_kv_rope_quant_insert(
+                      s, wide_q.view(), wide_k.in(), blocks.view(), wild.in(), good.in(),
+                      table.in(), 1e-6, block),
+                  shape_mismatch, "fused_deepseek_v4_qnorm_rope_kv_rope_quant_insert");
+  EXPECT_TRUE(blocks.untouched() && wide_q.untouched());
   EXPECT_TRUE(bytes.untouched() && cache.untouched() && q.untouched() && pages.untouched());
 }
 #endif

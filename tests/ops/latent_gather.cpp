@@ -3,6 +3,7 @@
 #include <flaggems/ops/latent_gather.hpp>
 #include <support/latent.hpp>
 
+#include <array>
 #include <limits>
 
 namespace flaggems_test {
@@ -204,6 +205,16 @@ TEST(latent_gather_host, refuses_bad_arguments) {
   EXPECT_RAISES(decode(0, 0, 4), shape_mismatch, other);
   EXPECT_RAISES(decode(4, 6, 4), shape_mismatch, other);
   EXPECT_RAISES(decode(4, 0, 70), shape_mismatch, other);
+  constexpr i64 most = (std::numeric_limits<i64>::max)();
+  for (const i64 wild : {most, -most - 1, i64{1} << 62}) {  // whose products are anything
+    EXPECT_RAISES(decode(wild, 0, 4), shape_mismatch, other);
+    EXPECT_RAISES(decode(4, wild, 4), shape_mismatch, other);
+    EXPECT_RAISES(decode(4, 0, wild), shape_mismatch, other);
+    EXPECT_RAISES(
+        fg::dequantize_and_gather_k_cache(s, out.view(), pages.in(), starts.in().narrow(0, 0, 1),
+                                          std::nullopt, table.in(), 4, 0, 4, wild, wild / 64),
+        shape_mismatch, other);
+  }
   constexpr const char* places = "compute_global_topk_indices_and_lens";
   const auto place = [&](const auto& of, const auto& by, i64 block) {
     return fg::compute_global_topk_indices_and_lens(s, of, by, table.in(), block);
@@ -211,6 +222,7 @@ TEST(latent_gather_host, refuses_bad_arguments) {
   EXPECT_RAISES(place(local.in(), ids.in(), 4), out_of_range, places);
   EXPECT_RAISES(place(local.in(), sequences.in(), 5), out_of_range, places);
   EXPECT_RAISES(place(local.in(), ids.in(), 0), shape_mismatch, places);
+  EXPECT_RAISES(place(local.in(), ids.in(), most), shape_mismatch, places);
   EXPECT_RAISES(place(local.in(), wrong.in(), 5), shape_mismatch, places);
   constexpr const char* windows = "combine_topk_swa_indices";
   const auto join = [&](i64 ratio, i64 topk) {
@@ -219,6 +231,12 @@ TEST(latent_gather_host, refuses_bad_arguments) {
   };
   EXPECT_RAISES(join(1, 4), shape_mismatch, windows);
   EXPECT_RAISES(join(0, 3), invalid_argument, windows);
+  for (const auto& [window, space, compressed] :
+       {std::array<i64, 3>{most, 10, 5}, {4, most, 5}, {4, 10, i64{1} << 31}})
+    EXPECT_RAISES((void)fg::combine_topk_swa_indices(
+                      s, local.in(), starts.in(), ids.in().narrow(0, 0, 1),
+                      ids.in().narrow(0, 0, 1), window, 1, 3, space, compressed),
+                  invalid_argument, windows);
   EXPECT_TRUE(codes.untouched() && scales.untouched() && out.untouched());
 }
 #endif

@@ -187,6 +187,21 @@ TEST(latent_queries_host, refuses_bad_arguments) {
   EXPECT_RAISES(back(codes.view(), by.view(), 4, 3), shape_mismatch, inverse);
   EXPECT_RAISES(back(codes.view(), by.view(), 4, 8), shape_mismatch, inverse);
   EXPECT_RAISES(back(codes.view(), words.view(), 4, 4), not_supported, inverse);
+  constexpr i64 most = (std::numeric_limits<i64>::max)();
+  for (const i64 wild : {most, -most - 1, i64{1} << 62}) {  // whose products and sums are anything
+    const auto made = [&](i64 groups, i64 heads, i64 nope, i64 rope) {
+      (void)fg::fused_inv_rope_fp8_quant(s, q.in(), ids.in(), table.in(), groups, heads, nope, rope,
+                                         4);
+    };
+    EXPECT_RAISES(made(wild, 3, 4, 4), shape_mismatch, inverse);
+    EXPECT_RAISES(made(1, wild, 4, 4), shape_mismatch, inverse);
+    EXPECT_RAISES(made(1, 3, wild, 4), shape_mismatch, inverse);
+    EXPECT_RAISES(made(1, 3, 4, wild), shape_mismatch, inverse);
+  }
+  test_tensor<f32> no_elements({2, 3, 0}), no_angles({5, 0}), of_heads({2, 3});
+  EXPECT_RAISES((void)fg::fused_indexer_q_rope_quant(s, ids.in(), no_elements.in(), no_angles.in(),
+                                                     of_heads.in(), 1, 1),
+                shape_mismatch, op);
   EXPECT_TRUE(codes.untouched() && by.untouched() && words.untouched());
 }
 #endif

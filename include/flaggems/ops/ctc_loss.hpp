@@ -85,6 +85,9 @@ struct ctc_batch {
       begin += count;
       most_labels = kernels::max_of(most_labels, count);
     }
+    if (!is_padded && begin != labels.size(0)) [[unlikely]]
+      raise(errc::invalid_argument, op, "target_lengths that sum to " + text(labels.size(0)),
+            text(begin));
     lengths = from_values<i64>(stream, std::span<const i64>(all), {3, batch});
   }
   [[nodiscard]] i64 places() const { return 2 * most_labels + 1; }

@@ -98,9 +98,14 @@ struct byte_pages {
             "a cache of pages of contiguous bytes for " + text(page) + " tokens each",
             to_string(cache.shape_of()));
     const i64 bytes = cache.rank() == 2 ? cache.size(1) : cache.size(1) * cache.size(2);
-    if (bytes < page * (token + scale)) [[unlikely]]
+    i64 of_tokens = 0, of_scales = 0, of_page = 0, all_places = 0;
+    if (token < 0 || scale < 0 || !multiply(page, token, of_tokens) ||
+        !multiply(page, scale, of_scales) || !add(of_tokens, of_scales, of_page) ||
+        of_page > bytes || !multiply(cache.size(0), page, all_places)) [[unlikely]]
       raise(errc::shape_mismatch, op,
-            "pages of " + text(page * (token + scale)) + " bytes at least", text(bytes));
+            "pages of " + text(page) + " tokens of " + text(token) + " bytes, with scales of " +
+                text(scale),
+            text(bytes) + " bytes");
     if (((reinterpret_cast<u64>(cache.data()) | static_cast<u64>(cache.stride(0)) |
           static_cast<u64>(scale | page * token)) &
          (alignment - 1)) != 0) [[unlikely]]

@@ -38,8 +38,10 @@ void check_vector(const char* op, const char* what, const V& v, i64 n) {
 template <class D>
 kernels::page_table table_of(const char* op, const tensor_view<const i32, D>& table, i64 page,
                              i64 pages) {
-  if (table.rank() != 2 || page < 1) [[unlikely]]
-    raise(errc::shape_mismatch, op, "a block_table [sequences, blocks] of blocks of some tokens",
+  // (So that no sum of places in two blocks is beyond 64 bits.)
+  if (table.rank() != 2 || page < 1 || page > (std::numeric_limits<i32>::max)()) [[unlikely]]
+    raise(errc::shape_mismatch, op,
+          "a block_table [sequences, blocks] of blocks of 1 to 2^31 - 1 tokens",
           to_string(table.shape_of()) + " and " + text(page));
   return {table.data(), table.stride(0), table.stride(1), table.size(0), table.size(1), page,
           pages};
@@ -150,11 +152,13 @@ void dequantize_and_gather_k_cache(const S& stream, Out&& out, const Cache& k_ca
     const auto lengths = detail::optional_view<i32, D>(gather_lens);
     if (to.rank() != 3) [[unlikely]]
       detail::raise_sizes(op, "an output [sequences, tokens, E]", to.sizes());
-    const i64 nope = nope_dim.value_or(to.size(2) - rope_dim);
+    const bool has_room = rope_dim >= 0 && rope_dim <= to.size(2) && nope_dim.value_or(0) >= 0 &&
+                          nope_dim.value_or(0) <= to.size(2) - rope_dim;
+    const i64 nope = has_room ? nope_dim.value_or(to.size(2) - rope_dim) : 0;
     const i64 slots =
         scale_slots.value_or(kernels::ceil_div(nope, group) + (nope % group == 0 ? 1 : 0));
-    if (nope < 0 || rope_dim < 0 || nope + rope_dim > to.size(2) ||
-        slots < kernels::ceil_div(nope, group) || offset < 0 || offset > to.size(1)) [[unlikely]]
+    if (!has_room || slots < kernels::ceil_div(nope, group) || offset < 0 || offset > to.size(1))
+        [[unlikely]]
       raise(errc::shape_mismatch, op,
             "an output that has room for nope_dim + rope_dim elements and offset tokens, and a "
             "scale for each 64 codes",
@@ -229,7 +233,10 @@ template <stream_like S, tensor_like J, tensor_like Sequences, tensor_like Table
   std::pair out(empty<i32>(stream, {tokens, count}, op), empty<i32>(stream, {tokens}, op));
   if constexpr (element_type_in<type_list<i32, i64>, 1, J>()) {
     detail::check_indices(op, stream, sequences, table.sequences);
-    detail::check_indices(op, stream, local, table.width * block_size, -1);
+    i64 places = 0;
+    if (!detail::multiply(table.width, block_size, places))
+      places = (std::numeric_limits<i64>::max)();
+    detail::check_indices(op, stream, local, places, -1);
     detail::launch_tokens<kernels::global_places<T>>(
         op, stream, tokens, count, tokens, count, table, kernels::global_ptr<const T>(local.data()),
         local.stride(0), local.stride(1), detail::numbers_of(sequences),
@@ -276,6 +283,12 @@ template <stream_like S, tensor_like J, tensor_like Starts, tensor_like Lengths,
           "another");
   if (ends.rank() != 1) [[unlikely]]
     detail::raise_sizes(op, "seq_lens of one dimension", ends.sizes());
+  constexpr i64 most = (std::numeric_limits<i32>::max)();
+  if (m > most / kernels::max_of(ends.size(0), i64{1}) || n > most || topk > most - multiple ||
+      window_size > most - multiple - topk) [[unlikely]]
+    raise(errc::invalid_argument, op, "places that 32 bits hold",
+          detail::text(m) + " of each sequence, " + detail::text(n) + " compressed, and " +
+              detail::text(topk) + " and " + detail::text(window_size) + " of a token");
   detail::check_vector(op, "query_start_loc", starts, ends.size(0) + 1);
   detail::check_vector(op, "gather_lens", gathered, ends.size(0));
   const i64 tokens = chosen.size(0);

@@ -41,8 +41,8 @@ template <class S, class Q, class Table, class Weights, class D>
 auto check_queries(const char* op, const S& stream, const tensor_view<const i64, D>& positions,
                    const Q& q, const Table& table, const Weights& weights) {
   if (q.rank() != 3 || weights.rank() != 2 || weights.size(0) != q.size(0) ||
-      weights.size(1) != q.size(1)) [[unlikely]]
-    raise_shapes(op, "index_q [N, H, E] and index_weights [N, H]", q.shape_of(),
+      weights.size(1) != q.size(1) || q.size(2) < 1) [[unlikely]]
+    raise_shapes(op, "index_q [N, H, E] of some elements and index_weights [N, H]", q.shape_of(),
                  weights.shape_of());
   return head_angles<typename Table::value_type>(op, stream, table, positions, q.size(0),
                                                  q.size(2));
@@ -137,6 +137,20 @@ template <stream_like S, tensor_like Ids, tensor_like Q, tensor_like Table, tens
   return out;
 }
 
+namespace detail {
+/// Raises unless o [N, groups * heads, nope + rope] has such sizes, whatever the numbers are.
+template <class O>
+void check_rotated(const char* op, const O& o, i64 groups, i64 heads, i64 nope, i64 rope) {
+  if (o.rank() != 3 || groups < 1 || heads < 1 || o.size(1) % heads != 0 ||
+      o.size(1) / heads != groups || nope < 0 || rope < 0 || nope > o.size(2) ||
+      rope != o.size(2) - nope) [[unlikely]]
+    raise(errc::shape_mismatch, op,
+          "o [N, " + text(groups) + " * " + text(heads) + ", " + text(nope) + " + " + text(rope) +
+              "]",
+          to_string(o.shape_of()));
+}
+}  // namespace detail
+
 /// codes, scales = what attention gives, rotated back by the tokens' positions and quantised: of
 /// each quant_group_size elements of a head codes of f8e4m3 and a scale, the largest magnitude, at
 /// least eps, divided by 448. The last rope_dim elements of a head are rotated, by the negative
@@ -173,9 +187,8 @@ void fused_inv_rope_fp8_quant(const S& stream, const O& o, const Ids& positions,
     const auto table = detail::input_of(cos_sin_cache);
     const auto to = as_view(codes);
     const auto by = as_view(scales);
-    if (n_groups < 1 || heads_per_group < 1 || from.rank() != 3 ||
-        from.size(1) != n_groups * heads_per_group || from.size(2) != nope_dim + rope_dim ||
-        table.rank() != 2 || table.size(1) != rope_dim) [[unlikely]]
+    detail::check_rotated(op, from, n_groups, heads_per_group, nope_dim, rope_dim);
+    if (table.rank() != 2 || table.size(1) != rope_dim) [[unlikely]]
       detail::raise_shapes(op, "o [N, groups * heads, nope + rope] and a table [positions, rope]",
                            from.shape_of(), table.shape_of());
     const i64 tokens = from.size(0), size = from.size(2);
@@ -230,8 +243,6 @@ namespace detail {
 template <class Scale, class S, class O>
 auto inverse_outputs(const char* op, const S& stream, const O& o, i64 groups, i64 heads,
                      i64 scales) {
-  if (o.rank() != 3 || groups < 1 || heads < 1 || scales < 1) [[unlikely]]
-    raise_sizes(op, "o [N, groups * heads, E], of some groups", o.sizes());
   const i64 tokens = o.size(0), row = heads * o.size(2), most = kernels::max_of(tokens, i64{1});
   return std::pair(tensor<f8e4m3, device_of<S>>(ref(stream), shape{tokens, groups, row},
                                                 shape{row, most * row, 1}, op),
@@ -249,9 +260,11 @@ template <stream_like S, tensor_like O, tensor_like Ids, tensor_like Table>
                                             i64 heads_per_group, i64 nope_dim = 448,
                                             i64 rope_dim = 64, i64 quant_group_size = 128,
                                             f64 eps = 1e-10) {
-  auto out = detail::inverse_outputs<f32>(
-      "fused_inv_rope_fp8_quant", stream, as_view(o), n_groups, heads_per_group,
-      (nope_dim + rope_dim) / kernels::max_of(quant_group_size, i64{1}));
+  constexpr const char* op = "fused_inv_rope_fp8_quant";
+  const auto from = as_view(o);
+  detail::check_rotated(op, from, n_groups, heads_per_group, nope_dim, rope_dim);
+  auto out = detail::inverse_outputs<f32>(op, stream, from, n_groups, heads_per_group,
+                                          from.size(2) / kernels::max_of(quant_group_size, i64{1}));
   fused_inv_rope_fp8_quant(stream, o, positions, cos_sin_cache, out.first, out.second, n_groups,
                            heads_per_group, nope_dim, rope_dim, quant_group_size, eps);
   return out;
@@ -263,8 +276,9 @@ template <stream_like S, tensor_like O, tensor_like Ids, tensor_like Table>
                                                    i64 n_groups, i64 heads_per_group,
                                                    i64 nope_dim = 448, i64 rope_dim = 64,
                                                    i64 quant_group_size = 128, f64 eps = 1e-10) {
-  auto out = detail::inverse_outputs<i32>("fused_inv_rope_fp8_quant", stream, as_view(o), n_groups,
-                                          heads_per_group, 1);
+  constexpr const char* op = "fused_inv_rope_fp8_quant";
+  detail::check_rotated(op, as_view(o), n_groups, heads_per_group, nope_dim, rope_dim);
+  auto out = detail::inverse_outputs<i32>(op, stream, as_view(o), n_groups, heads_per_group, 1);
   fused_inv_rope_fp8_quant(stream, o, positions, cos_sin_cache, out.first, out.second, n_groups,
                            heads_per_group, nope_dim, rope_dim, quant_group_size, eps);
   return out;
