@@ -3,6 +3,7 @@
 #include <flaggems/ops/expert_product.hpp>
 #include <support/experts.hpp>
 
+#include <limits>
 #include <string_view>
 
 namespace flaggems_test {
@@ -298,7 +299,23 @@ TYPED_TEST(expert_product, refused) {
   EXPECT_RAISES(fg::dispatch_fused_moe_kernel(s, x.in(), w.in(), c.view(), {}, {}, {}, {},
                                               sorted.in(), experts.in(), count.in(), true, 2, 4),
                 shape_mismatch, op);  // no weights
+  EXPECT_RAISES(run(x, w, c, experts, {}, i64{1} << 62), invalid_argument, op);
+  // Places and experts whose lowest 32 bits alone would be some, in a block of more than there are.
+  const std::vector<double> far(16, 4294967296), some(96, 1);
+  test_tensor<i64, D> nowhere({16}, layout::contiguous, far), none({4}, layout::contiguous, far),
+      places({16}, layout::contiguous, {0, 1, 2, 3, 4, 5, 6, 7}),
+      all({1}, layout::contiguous, {16});
+  test_tensor<T, D> rows({4, 8}, layout::contiguous, some), by({2, 6, 8}, layout::contiguous, some);
+  const auto multiply = [&](auto& sources, auto& ids, i64 block) {
+    fg::dispatch_fused_moe_kernel(s, rows.in(), by.in(), c.view(), {}, {}, {}, {}, sources.in(),
+                                  ids.in(), all.in(), false, 2, block);
+  };
+  multiply(nowhere, experts, (std::numeric_limits<i64>::max)());
   EXPECT_TRUE(c.untouched() && wrong.untouched());
+  multiply(places, none, 4);
+  for (const double v : c.read()) EXPECT_EQ(v, 0);
+  multiply(places, experts, (std::numeric_limits<i64>::max)());
+  for (const double v : c.read()) EXPECT_EQ(v, 8);
 }
 
 }  // namespace

@@ -239,6 +239,19 @@ TYPED_TEST(fused_experts, refused) {
   options = {};
   options.w1_bias = l.weights.in();
   EXPECT_RAISES(run("silu", options), shape_mismatch, op);
+  options.w1_bias = l.x.in();
+  EXPECT_RAISES(run("silu", options), overlap, op);
+  // Blocks of so many columns and terms that 32 bits do not hold them have one scale.
+  const i64 most[] = {i64{1} << 32, i64{1} << 32};
+  test_tensor<i8, D> c1(l.w1.sizes()), c2(l.w2.sizes());
+  test_tensor<f32, D> by({l.w1.sizes()[0], 1, 1});
+  options = {};
+  options.use_int8_w8a16 = true;
+  options.block_shape = most;
+  options.w1_scale = options.w2_scale = by.in();
+  EXPECT_RAISES(static_cast<void>(fg::fused_experts_impl(
+                    s, l.x.in(), c1.in(), c2.in(), l.weights.in(), l.ids.in(), "silu", options)),
+                shape_mismatch, "fused_experts_impl");
   EXPECT_RAISES(static_cast<void>(fg::fused_experts_impl(s, l.x.in(), l.w2.in(), l.w1.in(),
                                                          l.weights.in(), l.ids.in())),
                 shape_mismatch, "fused_experts_impl");

@@ -126,6 +126,10 @@ TYPED_TEST(grouped, refused) {
                   "grouped_mm");
     EXPECT_RAISES(fg::grouped_mm(s, a.in(), b.in(), far_away.in(), out.view()), out_of_range,
                   "grouped_mm");
+    // Numbers whose lowest 32 bits alone would be right.
+    test_tensor<i64, D> wide({2}, layout::contiguous, {4294967297, 4294967300});
+    EXPECT_RAISES(fg::grouped_mm(s, a.in(), b.in(), wide.in(), out.view()), out_of_range,
+                  "grouped_mm");
   }
   EXPECT_TRUE(out.untouched() && wrong.untouched());
   test_tensor<T, D> all({4, 30});

@@ -26,12 +26,16 @@ namespace detail {
 template <class D>
 using optional_any = std::optional<any_view<D>>;
 
-/// x as T, in new memory: of floats or of integers.
+/// x as T, in new memory: of floats or of integers, those outside of i32 as the nearest ones.
 template <class To, class S, class D>
 tensor<To, D> read_any(const char* op, const S& stream, const any_view<D>& x) {
   auto r = empty<To>(stream, shape(x.sizes()), op);
   const auto from = [&](auto type) {
-    assign(stream, r, cast<To>(x.template as<const typename decltype(type)::type>()), op);
+    const auto v = x.template as<const typename decltype(type)::type>();
+    if constexpr (std::is_same_v<To, i32>)
+      assign(stream, r, nearest_i32(v), op);
+    else
+      assign(stream, r, cast<To>(v), op);
   };
   if constexpr (kind_of<To> == kind::floating)
     visit<f32, bf16, f16>(x.dtype(), from, op);
@@ -93,8 +97,12 @@ kernels::coded_lines coded_operand(const char* op, const char* what, const any_v
   r.group = x.stride(0);
   r.line = x.stride(1);
   r.along = x.stride(2);
-  r.lines_each = static_cast<i32>(kernels::max_of(facts.lines, i64{1}));
-  r.terms_each = static_cast<i32>(kernels::max_of(facts.terms, i64{1}));
+  // No more than there are, so that 32 bits hold it.
+  const auto each = [](i64 wanted, i64 all) {
+    return static_cast<i32>(kernels::max_of(kernels::min_of(wanted, all), i64{1}));
+  };
+  r.lines_each = each(facts.lines, lines);
+  r.terms_each = each(facts.terms, terms);
   const i64 line_parts = kernels::ceil_div(lines, i64{r.lines_each});
   const i64 term_parts = kernels::ceil_div(terms, i64{r.terms_each});
   if (scale)
@@ -317,7 +325,11 @@ void dispatch_fused_moe_kernel(const S& stream, const any_view<device_of<S>>& A,
     raise(errc::invalid_argument, op, "a positive top_k, out_top_k and block_size_m",
           detail::text(top_k) + ", " + detail::text(options.out_top_k) + " and " +
               detail::text(block_size_m));
-  const i64 rows = A.size(0) * top_k, n = B.size(1);
+  const i64 n = B.size(1);
+  i64 rows = 0;
+  if (!detail::multiply(A.size(0), top_k, rows)) [[unlikely]]
+    raise(errc::invalid_argument, op, "fewer than 2^31 rows",
+          detail::text(A.size(0)) + " times " + detail::text(top_k));
   const shape sizes = options.direct_sum ? shape{rows / options.out_top_k, 1, n}
                                          : shape{A.size(0), top_k, options.FUSE_SILU ? n / 2 : n};
   detail::check_sizes(op, to, sizes, "C");
@@ -330,7 +342,9 @@ void dispatch_fused_moe_kernel(const S& stream, const any_view<device_of<S>>& A,
     raise(errc::shape_mismatch, op, "a weight for each of " + detail::text(rows) + " rows of C",
           topk_weights ? to_string(topk_weights->sizes()) : detail::text("none"));
   const i64 places = sorted_token_ids ? sorted_token_ids->numel() : rows;
-  const i64 block = sorted_token_ids ? block_size_m : 1;
+  // A block of more places than there are has all of them.
+  const i64 block =
+      sorted_token_ids ? kernels::min_of(block_size_m, kernels::max_of(places, i64{1})) : 1;
   if (expert_ids.numel() < kernels::ceil_div(places, block) || num_tokens_post_padded.numel() != 1)
       [[unlikely]]
     raise(errc::shape_mismatch, op, "an expert for each block, and one number of places",

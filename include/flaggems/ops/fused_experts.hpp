@@ -259,7 +259,8 @@ void fused_experts_into(const char* op, const S& stream, const X& hidden_states,
                 "flaggems: tokens and the result are of one of f32, bf16 and f16");
   const tensor_view<const T, D> x(as_view(hidden_states));
   const tensor_view<T, D> out(as_view(to));
-  check_separate(op, out, w1, w2, topk_weights, topk_ids, o.expert_map);
+  check_separate(op, out, w1, w2, topk_weights, topk_ids, o.expert_map, o.w1_scale, o.w2_scale,
+                 o.w1_zp, o.w2_zp, o.a1_scale, o.a2_scale, o.w1_bias, o.w2_bias);
   check_no_partial_overlap(op, placed_layout(layout_of(out)), layout_of(x));
   check_tokens(op, x, topk_weights, topk_ids);
   check_stacks(op, w1, w2);
@@ -419,7 +420,8 @@ void fused_marlin_moe(const S& stream, const X& hidden_states, const any_view<de
     raise(errc::shape_mismatch, op, "an expert_map of " + detail::text(named) + " elements",
           to_string(options.expert_map->sizes()));
   detail::check_sizes(op, to, x.shape_of());
-  detail::check_separate(op, to, w1, w2, w1_scale, w2_scale, bias1, bias2, topk_weights, topk_ids);
+  detail::check_separate(op, to, w1, w2, w1_scale, w2_scale, bias1, bias2, topk_weights, topk_ids,
+                         options.expert_map);
   detail::check_no_partial_overlap(op, detail::placed_layout(detail::layout_of(to)),
                                    detail::layout_of(x));
   const auto weights = [&](const char* what, const any_view<D>& w, i64 n, i64 terms,

@@ -78,7 +78,7 @@ template <class S, class Ends>
 tensor<i32, device_of<S>> group_ends(const char* op, const S& stream, const Ends& ends) {
   static_assert(kind_of<typename Ends::value_type> == kind::integer,
                 "flaggems: offsets are integers");
-  return evaluate(stream, cast<i32>(ends), op);
+  return evaluate(stream, nearest_i32(ends), op);
 }
 
 /// The product of a form on devices that read offsets in the kernel.

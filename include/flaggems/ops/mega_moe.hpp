@@ -255,7 +255,9 @@ void fused_moe(const S& stream, const X& x, const any_view<device_of<S>>& w1,
           to_string(w1.sizes()));
   const i64 experts = w1.size(0), inner = w1.size(1), k = from.size(1);
   detail::check_sizes(op, to, {from.size(0), w2 ? k : inner});
-  detail::check_separate(op, to, from, w1, w2, w3, topk_weights, topk_ids);
+  detail::check_separate(op, to, from, w1, w2, w3, topk_weights, topk_ids, options.w1_scales,
+                         options.w1_zeros, options.w2_scales, options.w2_zeros, options.w3_scales,
+                         options.w3_zeros);
   const auto first =
       detail::scaled_weights(op, "w1", w1, experts, inner, k, options.w1_scales, options.w1_zeros);
   detail::expert_weights second{}, third{};

@@ -7,6 +7,7 @@
 
 #include <flaggems/ops/forms.hpp>
 
+#include <limits>
 #include <utility>
 
 namespace flaggems {
@@ -58,6 +59,20 @@ template <tensor_operand A>
 [[nodiscard]] auto operator!(A&& a) {
   return logical_not(std::forward<A>(a));
 }
+
+namespace detail {
+/// Integers as the nearest ones of i32, in which kernels read offsets and places: what is outside
+/// stays outside.
+template <class X>
+auto nearest_i32(const X& x) {
+  using T = typename X::value_type;
+  using limits = std::numeric_limits<i32>;
+  if constexpr (sizeof(T) <= sizeof(i32))
+    return cast<i32>(x);
+  else
+    return cast<i32>(minimum(maximum(x, T{(limits::min)()}), T{(limits::max)()}));
+}
+}  // namespace detail
 
 // ---- in place
 namespace detail {
