@@ -191,6 +191,10 @@ TEST(block_scaled_mm, refuses_bad_arguments) {
   EXPECT_RAISES(
       fg::cutlass_scaled_mm(s, out.view(), a.in(), b.in().t(), as.in(), one.in(), bias.in()),
       shape_mismatch, "cutlass_scaled_mm");
+  // As many scales as rows, but in two dimensions, with strides that would lead beyond them.
+  test_tensor<f32> square({2, 2}, layout::transposed);
+  EXPECT_RAISES(fg::cutlass_scaled_mm(s, out.view(), a.in(), b.in().t(), square.in(), one.in()),
+                shape_mismatch, "cutlass_scaled_mm");
   EXPECT_RAISES(fg::cutlass_scaled_mm(s, out.view(), a.in(), b.in(), one.in(), one.in()),
                 shape_mismatch, "cutlass_scaled_mm");
   EXPECT_TRUE(out.untouched() && outs.untouched());

@@ -184,5 +184,23 @@ TYPED_TEST(factor_gradients, of_logarithms_of_determinants) {
       shape_mismatch, "linalg_slogdet_backward");
 }
 
+// Right sides of no columns, and matrices of no rows, have gradients of no numbers or of zeros.
+TYPED_TEST(factor_gradients, of_nothing) {
+  using D = typename TypeParam::device;
+  using T = typename TypeParam::type;
+  const auto& s = test_stream<D>();
+  test_tensor<T, D> l({2, 3, 3}, layout::contiguous, random_values({2, 3, 3})), none({2, 3, 0}),
+      empty({2, 0, 0}), sides({2, 0, 4});
+  const auto by_factor = fg::cholesky_solve_backward(s, none.in(), none.in(), l.in(), none.in());
+  expect_equal(values_of(*by_factor.other), row(18));
+  EXPECT_EQ(by_factor.self->numel(), 0);
+  const auto by_triangle =
+      fg::linalg_solve_triangular_backward(s, none.in(), l.in(), none.in(), none.in(), true);
+  expect_equal(values_of(*by_triangle.self), row(18));
+  EXPECT_EQ(
+      fg::cholesky_solve_backward(s, sides.in(), sides.in(), empty.in(), sides.in()).other->numel(),
+      0);
+}
+
 }  // namespace
 }  // namespace flaggems_test

@@ -17,6 +17,11 @@ shape strides_in(memory_format format, const shape& sizes, const shape& strides 
   return detail::strides_in(format, sizes, strides, "test");
 }
 
+// Of sizes whose product is beyond 64 bits there are strides, and no overflow of signed numbers.
+static_assert(contiguous_strides(shape{i64{1} << 40, i64{1} << 40, 2})[0] == i64{1} << 41);
+static_assert(detail::dense_strides(shape{i64{1} << 40, i64{1} << 40, 2}, shape{0, 0, 0})[0] ==
+              i64{1} << 41);
+
 TEST(memory_format, strides_of_channels) {
   EXPECT_EQ(strides_in(memory_format::contiguous_format, {2, 3, 4, 5}), (shape{60, 20, 5, 1}));
   EXPECT_EQ(strides_in(memory_format::channels_last, {2, 3, 4, 5}), (shape{60, 1, 15, 3}));

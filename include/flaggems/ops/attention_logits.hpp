@@ -464,8 +464,9 @@ template <stream_like S, tensor_like Lengths>
   if (rank < 1 || rank > 2 || (rank == 2 && lengths.size(1) == 0)) [[unlikely]]
     raise(errc::shape_mismatch, op, "context_lens [sequences] or [sequences, queries]",
           to_string(lengths.shape_of()));
-  if (num_sms < 1) [[unlikely]]
-    raise(errc::invalid_argument, op, "num_sms of 1 or more", detail::text(num_sms));
+  if (num_sms < 1 || num_sms >= (std::numeric_limits<i32>::max)()) [[unlikely]]
+    raise(errc::invalid_argument, op, "num_sms of 1 or more, below 2^31 - 1",
+          detail::text(num_sms));
   if (rank == 2) lengths = lengths.select(1, lengths.size(1) - 1);
   auto plan = empty<i32>(stream, {num_sms + 1, 2}, op);
   if (detail::replaced<operators::get_paged_mqa_logits_metadata>(op, stream, lengths, num_sms,

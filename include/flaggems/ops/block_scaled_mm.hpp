@@ -209,11 +209,15 @@ requires(!tensor_like<T>)
 
 namespace detail {
 
-/// A scale of one number, or one for each of n lines, whatever its dimensions, as a vector.
+/// Whether a scale is one number, or one for each of n lines along one of at most two dimensions.
 template <class D>
 bool is_scale_of_lines(const tensor_view<const f32, D>& scale, i64 n) {
-  return scale.numel() == 1 || (scale.numel() == n && scale.rank() <= 2);
+  if (scale.numel() == 1) return true;
+  return scale.rank() == 1 ? scale.size(0) == n
+                           : scale.rank() == 2 && scale.numel() == n &&
+                                 (scale.size(0) == n || scale.size(1) == n);
 }
+/// That as a vector.
 template <class D>
 tensor_view<const f32, D> lines_of_scale(const tensor_view<const f32, D>& scale, i64 n) {
   i64 stride = 0;

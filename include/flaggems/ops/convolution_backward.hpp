@@ -125,9 +125,6 @@ convolution_gradients<T, D> convolve_double_backward(
   };
   same(by_input, x);
   same(by_weight, weight);
-  const i64 features = conv.transposed ? weight.size(1) * conv.groups : weight.size(0);
-  if (by_bias && (by_bias->rank() != 1 || by_bias->size(0) != features)) [[unlikely]]
-    raise_other_sizes(op, {features}, by_bias->sizes());
   const shape outputs = [&] {
     if (!conv.transposed)
       return conv_plan(conv.request(), x.shape_of(), weight.shape_of()).out(true);
@@ -139,6 +136,8 @@ convolution_gradients<T, D> convolve_double_backward(
   }();
   if (!same_sizes(grad.sizes(), outputs)) [[unlikely]]
     raise_other_sizes(op, outputs, grad.sizes());
+  if (by_bias && (by_bias->rank() != 1 || by_bias->size(0) != outputs[1])) [[unlikely]]
+    raise_other_sizes(op, {outputs[1]}, by_bias->sizes());
 
   convolution_gradients<T, D> r;
   const auto add_to_output = [&](const auto& term) {

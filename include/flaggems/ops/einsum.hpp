@@ -299,14 +299,11 @@ einsum_factor<T, D> einsum_product(const S& stream, const einsum_plan& plan, ein
   shape sizes, strides, packed_sizes, packed_strides;
   for (const i64 number : all) sizes.push_back(last || in(order, number) ? plan.size(number) : 1);
   for (int d = 0; d < rank; ++d) strides.push_back(1);
-  i64 step = 1;
-  for (int k = order.rank() - 1; k >= 0; --k) {
+  for (const i64 number : order) packed_sizes.push_back(plan.size(number));
+  packed_strides = contiguous_strides(packed_sizes);
+  for (int k = 0; k < order.rank(); ++k)
     for (int d = 0; d < rank; ++d)
-      if (all[d] == order[k]) strides[d] = step;
-    packed_sizes.insert(0, plan.size(order[k]));
-    packed_strides.insert(0, step);
-    step *= plan.size(order[k]);
-  }
+      if (all[d] == order[k]) strides[d] = packed_strides[k];
   einsum_factor<T, D> r = of(tensor<T, D>(ref(stream), sizes, strides, "einsum"));
   if (r.view.empty()) return r;
   std::optional<tensor<T, D>> copies[3];

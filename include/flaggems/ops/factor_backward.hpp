@@ -54,7 +54,9 @@ struct matrix_formula {
   [[nodiscard]] made result(i64 m, i64 n) const {
     return empty<T>(stream, batch_of(batch, {m, n}), op);
   }
-  static tensor_view<T, D> flat(made& x) { return x.view().view({-1, x.size(-2), x.size(-1)}); }
+  static tensor_view<T, D> flat(made& x) {
+    return x.view().view({batch_sizes(x.sizes()).numel(), x.size(-2), x.size(-1)});
+  }
   static view t(const view& x) { return x.transpose(1, 2); }
 
   [[nodiscard]] made times(const view& a, const view& b) const {

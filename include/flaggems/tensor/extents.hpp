@@ -343,13 +343,14 @@ constexpr i64 checked_numel(int_list sizes, const char* op) {
   return is_empty ? 0 : product;
 }
 
-/// Row-major strides, in elements, of a contiguous tensor of these sizes.
+/// Row-major strides, in elements, of a contiguous tensor of these sizes; of sizes that no tensor
+/// has, any.
 [[nodiscard]] constexpr shape contiguous_strides(const shape& sizes) {
   shape strides = sizes;
-  i64 step = 1;
+  u64 step = 1;
   for (int i = sizes.rank() - 1; i >= 0; --i) {
-    strides[i] = step;
-    step *= sizes[i] == 0 ? 1 : sizes[i];
+    strides[i] = static_cast<i64>(step);
+    step *= sizes[i] == 0 ? 1 : static_cast<u64>(sizes[i]);
   }
   return strides;
 }

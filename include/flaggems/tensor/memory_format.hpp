@@ -92,10 +92,10 @@ template <class Stride>
     }
   }
   shape dense = sizes;
-  i64 step = 1;
+  u64 step = 1;  // of sizes that no tensor has, any number
   for (int k = 0; k < rank; ++k) {
-    dense[order[k]] = step;
-    if (sizes[order[k]] > 1) step *= sizes[order[k]];
+    dense[order[k]] = static_cast<i64>(step);
+    if (sizes[order[k]] > 1) step *= static_cast<u64>(sizes[order[k]]);
   }
   return dense;
 }

@@ -16,7 +16,10 @@ struct fractional_axis {
   FLAGGEMS_INLINE i64 begin(C sample, i64 i) const {
     if (i == result - 1) return size - extent;
     const C step = static_cast<C>(size - extent) / static_cast<C>(result - 1);
-    return static_cast<i64>((static_cast<C>(i) + sample) * step) - static_cast<i64>(sample * step);
+    // A sample outside of its range, or NaN, must not lead outside of the image.
+    const C u = sample >= C(0) ? min_of(sample, C(1)) : C(0);
+    const i64 at = static_cast<i64>((static_cast<C>(i) + u) * step) - static_cast<i64>(u * step);
+    return min_of(at, size - extent);
   }
 };
 
@@ -60,8 +63,6 @@ struct fractional_maxima {
     i64 at = top * p.columns.size + left;
     for (i64 y = top; y < top + p.rows.extent; ++y)
       for (i64 x = left; x < left + p.columns.extent; ++x) {
-        // (A sample outside of its range, or NaN, must not lead outside of the image.)
-        if (y < 0 || y >= p.rows.size || x < 0 || x >= p.columns.size) continue;
         const C v = number_cast<C>(p.data[from + y * p.strides[2] + x * p.strides[3]]);
         if (!(v > best) && v == v) continue;
         best = v;
