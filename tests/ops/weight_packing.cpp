@@ -108,6 +108,11 @@ TYPED_TEST(bytes_with_scales, gathered) {
   for (const double i : indices.values()) chosen.push_back(want[static_cast<std::size_t>(i)]);
   EXPECT_EQ(values_of(fg::gather_block_quantized(s, data.in(), scales.in(), indices.in(), block)),
             chosen);
+  if constexpr (!fg::detail::host_reads<D>) {
+    test_tensor<i64, D> outside({4}, layout::contiguous, {-1, -33, 33, 0});
+    EXPECT_EQ(values_of(fg::gather_block_quantized(s, data.in(), scales.in(), outside.in(), block)),
+              (std::vector<double>{0, 0, 0, want[0]}));
+  }
   test_tensor<i8, D> none({0});
   test_tensor<f32, D> no_scales({0});
   EXPECT_EQ(fg::gather_block_quantized(s, none.in(), no_scales.in()).numel(), 0);

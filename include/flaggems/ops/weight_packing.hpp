@@ -247,7 +247,9 @@ void gather_block_quantized(const S& stream, const X& quantized_data, const Scal
     return detail::dequantize_vector(op, stream, std::as_const(row).view().view({x.numel()}), by,
                                      to, block_size);
   }
-  const auto at = detail::copied<i64>(op, stream, *wanted);
+  // (Take counts negative ones from the end.)
+  auto at = empty<i64>(stream, wanted->shape_of(), op);
+  assign(stream, at, where(lt(*wanted, i64{0}), x.numel(), *wanted), op);
   const auto flat = std::as_const(at).view().view({wanted->numel()});
   auto blocks = empty<i64>(stream, {flat.numel()}, op);
   assign(stream, blocks, floor_divide(flat, block_size), op);
