@@ -25,7 +25,7 @@ struct problem {
   std::vector<i32> ends;
   i64 experts, share, n, k;
   bool across = false, has_bias = false, has_weights = false;
-  i64 out_column = 1;
+  i64 out_column = 1, scale_stride = 1;
   [[nodiscard]] i64 choices() const { return ends.back(); }
 };
 
@@ -40,13 +40,13 @@ auto to_device(const std::vector<T>& x) {
                             {static_cast<i64>(x.size())});
 }
 
-template <class T, class Out, class Tile, class Sums, bool HasColumns>
+template <class T, class Out, class Tile, class Sums, fk::column_numbers Columns>
 struct kernel_of {
-  using type = fk::gemm_grouped_warp_groups<T, Out, Tile, Sums, HasColumns>;
+  using type = fk::gemm_grouped_warp_groups<T, Out, Tile, Sums, Columns>;
 };
 
 /// The number of wrong results.
-template <class T, class Out, class Tile, class Sums, class Kernel>
+template <class T, class Out, class Tile, class Sums, fk::column_numbers Columns, class Kernel>
 i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   using D = fg::simt32;
   const auto& s = test_stream<D>();
@@ -71,19 +71,23 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   std::vector<i32> ids;
   for (i64 i = 0; i < all; ++i)
     ids.push_back(static_cast<i32>(i % 11 == 5 ? all + i : (i * 37 + 11) % all));
-  std::vector<f32> bias, weights, by_a, by_b;
+  std::vector<f32> bias, weights, by_a, by_b, by_column;
   const i64 parts = fk::ceil_div(p.k, i64{128}), columns = fk::ceil_div(p.n, i64{128});
   for (i64 e = 0; e < p.experts * p.n; ++e) bias.push_back(small(3, e, 1));
   for (i64 e = 0; e < all; ++e) weights.push_back(power(e));
   for (i64 e = 0; e < lines * parts; ++e) by_a.push_back(power(e));
   for (i64 e = 0; e < p.experts * columns * parts; ++e) by_b.push_back(power(e / 2));
+  constexpr bool scales_columns = Columns == fk::column_numbers::scales;
+  for (i64 e = 0; e < p.experts * p.n * p.scale_stride; ++e)
+    by_column.push_back(e % p.scale_stride == 0 ? power(e / p.scale_stride) : 64.0F);
   const i64 row = p.n * p.out_column + (p.out_column > 1 ? 1 : 4);
   const std::vector<Out> sevens(static_cast<std::size_t>(all * row), fk::number_cast<Out>(7.0F));
   auto a = to_device(of_a), b = to_device(of_b);
   auto out = to_device(sevens);
   const auto own_ids = to_device(ids), ends = to_device(p.ends);
   const auto own_bias = to_device(bias), own_weights = to_device(weights),
-             a_scales = to_device(by_a), b_scales = to_device(by_b);
+             a_scales = to_device(by_a), b_scales = to_device(by_b),
+             column_scales = to_device(by_column);
   const auto bytes = [](const auto& x) {
     return static_cast<const u8*>(static_cast<const void*>(x.data()));
   };
@@ -116,6 +120,10 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   if (p.has_bias) to.bias = {bytes(own_bias), fk::coding::f32, p.n, 1, 0};
   if (p.has_weights) to.weights = own_weights.data();
   Sums how{};
+  if (scales_columns)
+    of_columns.scales = {bytes(column_scales), fk::coding::f32, p.n * p.scale_stride,
+                         p.scale_stride, 0};
+  space.reads_contiguous = p.scale_stride == 1;
   of_rows.scales_vary = of_columns.scales_vary = has_scales;
   if constexpr (has_scales)
     how = {a_scales.data(), b_scales.data(), parts, 1, parts, 1, 0, columns * parts};
@@ -142,6 +150,7 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
                  power(((g * columns + j / 128) * parts + q / 128) / 2);
           sum += by * small(1, line, q) * small(2 + g, j, q);
         }
+        if (scales_columns && g < p.experts) sum *= power(g * p.n + j);
         if (p.has_bias && g < p.experts) sum += small(3, g * p.n + j, 1);
         if (p.has_weights && g < p.experts) sum *= power(choice);
         want[static_cast<std::size_t>(choice * row + j * p.out_column)] = sum;
@@ -157,11 +166,12 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   }
   return wrong;
 }
-template <class T, class Out, class Tile, class Sums = fk::sums_of_unit, bool HasColumns = true>
+template <class T, class Out, class Tile, class Sums = fk::sums_of_unit,
+          fk::column_numbers Columns = fk::column_numbers::any>
 void check(const problem& p, int blocks = 2) {
   std::string what;
-  EXPECT_EQ((wrong_results<T, Out, Tile, Sums, kernel_of<T, Out, Tile, Sums, HasColumns>>(p, what,
-                                                                                          blocks)),
+  EXPECT_EQ((wrong_results<T, Out, Tile, Sums, Columns, kernel_of<T, Out, Tile, Sums, Columns>>(
+                p, what, blocks)),
             0)
       << what;
 }
@@ -173,21 +183,32 @@ TEST(grouped_warp_groups, rows_of_experts) {
   // A group of two tiles, one of none, and rows of no group behind.
   check<bf16, bf16, joint>({{0, 140, 143, 160}, 3, 2, 136, 200, false, true, true});
   check<bf16, bf16, joint>({{70, 70, 75}, 2, 1, 72, 64, true, false, true, 2}, 1);
-  check<bf16, bf16, wide, fk::sums_of_unit, false>({{3, 5}, 2, 1, 264, 328, false, false, false},
-                                                   1);
+  check<bf16, bf16, wide, fk::sums_of_unit, fk::column_numbers::none>(
+      {{3, 5}, 2, 1, 264, 328, false, false, false}, 1);
 }
 TEST(grouped_warp_groups, scales_of_blocks) {
   check<f8e4m3, bf16, joint, fk::sums_of_blocks>(
       {{0, 40, 43, 50}, 3, 2, 264, 272, false, true, true});
   check<f8e4m3, f32, joint, fk::sums_in_f32>({{30, 31}, 1, 1, 45, 400, false, true, true}, 1);
 }
+TEST(grouped_warp_groups, scales_of_columns) {
+  constexpr auto scales = fk::column_numbers::scales;
+  check<f8e4m3, bf16, joint, fk::sums_in_f32, scales>(
+      {{30, 35}, 1, 1, 200, 400, false, false, true}, 1);
+  check<f8e4m3, f32, joint, fk::sums_in_f32, scales>(
+      {{3, 5}, 2, 1, 136, 144, false, false, false, 1, 3}, 1);
+}
 TEST(grouped_warp_groups, mistakes_are_noticed) {
   const problem p{{3, 20}, 2, 1, 72, 200};
   std::string what;
   const auto with = [&]<fault Fault>(std::integral_constant<fault, Fault>) {
-    using kernel = faulty_kernel<kernel_of<bf16, bf16, joint, fk::sums_of_unit, true>, Fault>;
-    return has_mistake(
-        [&] { return wrong_results<bf16, bf16, joint, fk::sums_of_unit, kernel>(p, what, 1); });
+    using kernel =
+        faulty_kernel<kernel_of<bf16, bf16, joint, fk::sums_of_unit, fk::column_numbers::any>,
+                      Fault>;
+    return has_mistake([&] {
+      return wrong_results<bf16, bf16, joint, fk::sums_of_unit, fk::column_numbers::any, kernel>(
+          p, what, 1);
+    });
   };
   EXPECT_FALSE(with(std::integral_constant<fault, fault::none>{})) << what;
   EXPECT_TRUE(with(std::integral_constant<fault, fault::no_fence>{}));
@@ -224,9 +245,9 @@ TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
     const i64 g = i < end_of(0) ? 0 : 1;
     double sum = 0;
     for (i64 q = 0; q < k; ++q)
-      sum += by(g, q) * a.values()[static_cast<std::size_t>(i * k + q)] *
+      sum += a.values()[static_cast<std::size_t>(i * k + q)] *
              b.values()[static_cast<std::size_t>((g * k + q) * n + j)];
-    return sum;
+    return sum * by(g, i, j);
   };
   const auto compare = [&](const auto& a, const auto& b, const auto& out, const auto& by) {
     std::vector<double> want = out.read();
@@ -236,7 +257,7 @@ TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
             static_cast<f32>(fk::number_cast<bf16>(static_cast<f32>(sum_of(a, b, i, j, by)))));
     expect_equal(out.read(), want);
   };
-  const auto one = [](i64, i64) { return 1.0; };
+  const auto one = [](i64, i64, i64) { return 1.0; };
   {
     test_tensor<bf16, D> a({rows, k}, layout::contiguous, numbers(rows * k, 1)),
         b({groups, k, n}, layout::contiguous, numbers(groups * k * n, 2)), out({rows, n});
@@ -253,15 +274,22 @@ TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
         for (i64 j = 0; j < n; ++j)
           turned.push_back(lines.values()[static_cast<std::size_t>((g * n + j) * k + q)]);
     test_tensor<T, D> b({groups, k, n}, layout::contiguous, turned);
-    test_tensor<f32, D> by_a({rows}, layout::contiguous, std::vector<double>(rows, 0.5)),
-        by_b({groups, n}, layout::contiguous, std::vector<double>(groups * n, 2));
+    std::vector<double> of_rows, of_columns;
+    for (i64 i = 0; i < rows; ++i) of_rows.push_back(static_cast<double>(power(i)));
+    for (i64 e = 0; e < groups * n; ++e) of_columns.push_back(static_cast<double>(power(e / 2)));
+    test_tensor<f32, D> by_a({rows}, layout::contiguous, of_rows),
+        by_b({groups, n}, layout::contiguous, of_columns);
     test_tensor<bf16, D> out({rows, n});
     const auto second = lines.in().transpose(1, 2);
     if constexpr (std::is_same_v<T, bf16>)
       fg::grouped_mm(s, a.in(), second, ends.in(), out.view());
     else
       fg::scaled_grouped_mm(s, a.in(), second, by_a.in(), by_b.in(), ends.in(), out.view());
-    compare(a, b, out, one);
+    compare(a, b, out, [&](i64 g, i64 i, i64 j) {
+      return std::is_same_v<T, bf16> ? 1.0
+                                     : of_rows[static_cast<std::size_t>(i)] *
+                                           of_columns[static_cast<std::size_t>(g * n + j)];
+    });
   };
   check_lines(bf16());
   check_lines(f8e4m3());

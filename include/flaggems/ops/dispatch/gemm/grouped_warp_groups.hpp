@@ -74,17 +74,29 @@ class grouped_warp_product {
            x.scales.code == kernels::coding::f32 && x.terms_each == terms;
   }
 
+  using column_numbers = kernels::column_numbers;
+  /// What columns have in results.
+  column_numbers of_columns() const {
+    const kernels::coded_lines& b = call_.b;
+    const bool has_scales = b.scales.data != nullptr && !b.scales_vary;
+    if (call_.out.bias.data == nullptr && !has_scales) return column_numbers::none;
+    const bool are_plain = call_.out.bias.data == nullptr && b.lines_each == 1 &&
+                           b.scales.code == kernels::coding::f32;
+    return are_plain ? column_numbers::scales : column_numbers::any;
+  }
   template <warp_group_numbers Numbers, class Sums>
   bool by_tile(const Sums& how) {
-    const kernels::coded_lines& b = call_.b;
-    const bool has_columns =
-        call_.out.bias.data != nullptr || (b.scales.data != nullptr && !b.scales_vary);
-    return has_columns ? by_tile<Numbers, Sums, true>(how) : by_tile<Numbers, Sums, false>(how);
+    const column_numbers columns = of_columns();
+    if (columns == column_numbers::none) return by_tile<Numbers, Sums, column_numbers::none>(how);
+    if constexpr (sizeof(T) == 1 && !std::is_same_v<Sums, kernels::sums_of_blocks>)
+      if (columns == column_numbers::scales)
+        return by_tile<Numbers, Sums, column_numbers::scales>(how);
+    return by_tile<Numbers, Sums, column_numbers::any>(how);
   }
-  template <warp_group_numbers Numbers, class Sums, bool HasColumns>
+  template <warp_group_numbers Numbers, class Sums, column_numbers Columns>
   bool by_tile(const Sums& how) {
     using tile = kernels::warp_group_tile<Numbers.m, Numbers.n, Numbers.stages, 1, false>;
-    using kernel = kernels::gemm_grouped_warp_groups<T, Out, tile, Sums, HasColumns>;
+    using kernel = kernels::gemm_grouped_warp_groups<T, Out, tile, Sums, Columns>;
     kernels::grouped_space& all = call_.space;
     all.row_tiles = all.rows.tiles(tile::m);
     all.column_tiles = kernels::ceil_div(all.n, i64{tile::n});
@@ -100,6 +112,7 @@ class grouped_warp_product {
     space_.a = reinterpret_cast<const kernels::vec<u32, 4>*>(call_.a.data);
     space_.a_group = call_.a.group / vector;
     space_.a_line = call_.a.line / vector;
+    space_.reads_contiguous = Columns != column_numbers::scales || call_.b.scales.line == 1;
     space_.stores_vectors = sizeof(Out) == 2 && call_.out.column == 1 &&
                             (call_.out.row | call_.out.group) % 4 == 0 &&
                             kernels::is_vec_aligned<4>(static_cast<const Out*>(call_.out.data));

@@ -22,7 +22,8 @@ struct grouped_warp_space {
   u32 vectors;                      // of 16 bytes, in a line of a
   global_ptr<const vec<u32, 4>> a;  // and what they are apart:
   i64 a_group, a_line;
-  static constexpr bool stores_boxes = false, reads_contiguous = true, admits = false;
+  bool reads_contiguous;  // scales of columns lie behind each other
+  static constexpr bool stores_boxes = false, admits = false;
 
   using search = grouped_rows::search;
   struct place {
@@ -57,10 +58,14 @@ struct grouped_warp_space {
   }
 };
 
-/// What is made of a tile's sums, in the place of an epilogue: that of grouped_results; without
-/// HasColumns columns have no scales and no bias, whose code is repeated for each sum.
-template <class Out, bool HasColumns>
+/// What columns have in results: nothing, scales of f32 (one a column and group), or any scales and
+/// a bias, whose code is repeated for each sum.
+enum class column_numbers { none, scales, any };
+
+/// What is made of a tile's sums, in the place of an epilogue: that of grouped_results.
+template <class Out, column_numbers Columns>
 struct grouped_finish {
+  static constexpr bool has_scales = Columns == column_numbers::scales;
   const grouped_space& space;
   const coded_lines &a, &b;
   const grouped_out<Out>& out;
@@ -69,31 +74,37 @@ struct grouped_finish {
   struct rows {
     const grouped_finish& all;
     i64 group, first;
+    global_ptr<const f32> columns;
     f32 by[2], weights[2];
     template <class C, class Lane>
     FLAGGEMS_INLINE f32 add(i64 i, Lane lane, C sum) const {
-      if (group < 0) return 0.0F;  // the sums are those of an earlier tile
+      // (Of no group the sums are those of an earlier tile.)
       f32 x = sum_as_f32(sum) * (i == first ? by[0] : by[1]);
-      if constexpr (HasColumns) {
+      if constexpr (has_scales) x = x * load<f32>(columns, all.b.scales.line, lane);
+      if constexpr (Columns == column_numbers::any) {
+        if (group < 0) return 0.0F;
         x = x * all.b.factor(group, lane.begin);
         if (all.out.bias.data != nullptr) x = x + all.out.bias.at(group, lane.begin, 0);
         x = x * (i == first ? weights[0] : weights[1]);
       }
-      return x;
+      return group < 0 ? 0.0F : x;
     }
   };
   struct tile {
     const grouped_finish& all;
     i64 group;
     FLAGGEMS_INLINE rows of_rows(i32 upper, i32 lower) const {
-      rows r{all, group, upper, {0, 0}, {1, 1}};
+      rows r{all, group, upper, nullptr, {0, 0}, {1, 1}};
+      if constexpr (has_scales)
+        r.columns = reinterpret_cast<global_ptr<const f32>>(all.b.scales.data) +
+                    (group < 0 ? i64{0} : group * all.b.scales.group);
       FLAGGEMS_SIMT_UNROLL
       for (int h = 0; h < 2; ++h) {
         const i64 row = all.space.placed.row(h == 0 ? upper : lower);
         if (row < 0 || group < 0) continue;
         r.by[h] = all.a.factor(group, all.space.placed.line(row));
         if (all.out.weights != nullptr) r.weights[h] = all.out.weights[row];
-        if constexpr (!HasColumns) r.by[h] *= r.weights[h];
+        if constexpr (Columns != column_numbers::any) r.by[h] *= r.weights[h];
       }
       return r;
     }
@@ -103,7 +114,7 @@ struct grouped_finish {
 
 /// As gemm_grouped, of T by T, of whose second operand `boxes` is a map; rows are grouped, not
 /// terms. Sums as gemm_warp_groups has them.
-template <class T, class Out, class Tile, class Sums, bool HasColumns>
+template <class T, class Out, class Tile, class Sums, column_numbers Columns>
 struct gemm_grouped_warp_groups : warp_group_kernel<Tile::threads, Tile::scratch> {
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const grouped_warp_space& space,
@@ -112,7 +123,7 @@ struct gemm_grouped_warp_groups : warp_group_kernel<Tile::threads, Tile::scratch
                                   const Sums& how) {
     if constexpr (warp_group_unit<typename Block::machine_type>::exists) {
       using C = mma_sum<T>;
-      using last = grouped_finish<Out, HasColumns>;
+      using last = grouped_finish<Out, Columns>;
       const last finish{space.all, a, b, out};
       const gemm_out<Out, C> to{out.data, out.row, out.column, {out.group}, C(1)};
       warp_group_product<Block, T, Out, last, Tile, Sums, grouped_warp_space>(
