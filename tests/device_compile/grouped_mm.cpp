@@ -55,19 +55,19 @@ using groups = fk::warp_group_tile<128, 128, 6, 1, false>;
 using wide_groups = fk::warp_group_tile<128, 256, 4, 1, false>;
 FLAGGEMS_INSTANCE(grouped_mm_warp_groups,
                   fk::gemm_grouped_warp_groups<bf16, bf16, wide_groups, fk::sums_of_unit,
-                                               fk::column_numbers::none>,
-                  fk::grouped_warp_space, fk::tensor_map, fk::coded_lines, fk::coded_lines,
-                  fk::grouped_out<bf16>, fk::sums_of_unit)
-FLAGGEMS_INSTANCE(
-    scaled_grouped_mm_warp_groups,
-    fk::gemm_grouped_warp_groups<f8e4m3, bf16, groups, fk::sums_in_f32, fk::column_numbers::scales>,
-    fk::grouped_warp_space, fk::tensor_map, fk::coded_lines, fk::coded_lines, fk::grouped_out<bf16>,
-    fk::sums_in_f32)
+                                               fk::column_numbers::none, false>,
+                  fk::grouped_warp_space<false>, fk::tensor_map, fk::tensor_map, fk::coded_lines,
+                  fk::coded_lines, fk::grouped_out<bf16>, fk::sums_of_unit)
+FLAGGEMS_INSTANCE(scaled_grouped_mm_warp_groups,
+                  fk::gemm_grouped_warp_groups<f8e4m3, bf16, groups, fk::sums_in_f32,
+                                               fk::column_numbers::scales, false>,
+                  fk::grouped_warp_space<false>, fk::tensor_map, fk::tensor_map, fk::coded_lines,
+                  fk::coded_lines, fk::grouped_out<bf16>, fk::sums_in_f32)
 FLAGGEMS_INSTANCE(expert_product_warp_groups,
                   fk::gemm_grouped_warp_groups<f8e4m3, bf16, groups, fk::sums_of_blocks,
-                                               fk::column_numbers::none>,
-                  fk::grouped_warp_space, fk::tensor_map, fk::coded_lines, fk::coded_lines,
-                  fk::grouped_out<bf16>, fk::sums_of_blocks)
+                                               fk::column_numbers::none, true>,
+                  fk::grouped_warp_space<true>, fk::tensor_map, fk::tensor_map, fk::coded_lines,
+                  fk::coded_lines, fk::grouped_out<bf16>, fk::sums_of_blocks)
 FLAGGEMS_INSTANCE(mega_moe_f32, fk::gemm_grouped<float, 32, 128, 32>, fk::grouped_space,
                   fk::coded_lines, fk::coded_lines, fk::grouped_out<float>)
 FLAGGEMS_INSTANCE(grouped_mm_mfma,

@@ -40,13 +40,14 @@ auto to_device(const std::vector<T>& x) {
                             {static_cast<i64>(x.size())});
 }
 
-template <class T, class Out, class Tile, class Sums, fk::column_numbers Columns>
+template <class T, class Out, class Tile, class Sums, fk::column_numbers Columns, bool Gathers>
 struct kernel_of {
-  using type = fk::gemm_grouped_warp_groups<T, Out, Tile, Sums, Columns>;
+  using type = fk::gemm_grouped_warp_groups<T, Out, Tile, Sums, Columns, Gathers>;
 };
 
 /// The number of wrong results.
-template <class T, class Out, class Tile, class Sums, fk::column_numbers Columns, class Kernel>
+template <class T, class Out, class Tile, class Sums, fk::column_numbers Columns, bool Gathers,
+          class Kernel>
 i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   using D = fg::simt32;
   const auto& s = test_stream<D>();
@@ -70,7 +71,7 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   // Choices by expert, in an order of their own; one place in 11 has no row.
   std::vector<i32> ids;
   for (i64 i = 0; i < all; ++i)
-    ids.push_back(static_cast<i32>(i % 11 == 5 ? all + i : (i * 37 + 11) % all));
+    ids.push_back(static_cast<i32>(!Gathers ? i : i % 11 == 5 ? all + i : (i * 37 + 11) % all));
   std::vector<f32> bias, weights, by_a, by_b, by_column;
   const i64 parts = fk::ceil_div(p.k, i64{128}), columns = fk::ceil_div(p.n, i64{128});
   for (i64 e = 0; e < p.experts * p.n; ++e) bias.push_back(small(3, e, 1));
@@ -93,15 +94,15 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   };
 
   const auto narrow = [](i64 x) { return static_cast<i32>(x); };
-  fk::grouped_warp_space space{};
+  fk::grouped_warp_space<Gathers> space{};
   const i64 groups = static_cast<i64>(p.ends.size());
   space.all.rows = {fk::grouping::rows_to_ends, ends.data(), nullptr, groups, all, 1};
-  space.all.placed = {own_ids.data(), all, p.share};
+  space.all.placed = {Gathers ? own_ids.data() : nullptr, all, p.share};
   space.all.groups = p.experts;
   space.all.n = p.n;
   space.all.k = p.k;
   space.all.row_tiles = space.all.rows.tiles(Tile::m);
-  space.all.column_tiles = fk::ceil_div(p.n, i64{Tile::n});
+  space.all.column_tiles = fk::ceil_div(p.n, i64{Tile::n} * Tile::cluster);
   space.n = narrow(p.n);
   space.steps = narrow(fk::ceil_div(p.k, terms));
   space.tiles = narrow(space.all.row_tiles * space.all.column_tiles);
@@ -110,11 +111,17 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   space.a = reinterpret_cast<const fk::vec<u32, 4>*>(a.data());
   space.a_line = a_line / vector;
   space.stores_vectors = p.out_column == 1;
-  const i64 sizes[] = {p.experts, p.across ? p.k : p.n, p.across ? p.n : p.k};
-  const i64 strides[] = {b_group, b_line, 1}, box[] = {1, p.across ? terms : Tile::n, terms};
-  const fg::tensor_map boxes = fg::tensor_map_of(
-      s, fg::tensor_view<T, D>(b.data(), fg::int_list(sizes, 3), fg::int_list(strides, 3)), box,
-      fg::box_swizzle::pieces_8);
+  const auto map_of = [&](T* data, const i64(&sizes)[3], i64 group, i64 line, i64 rows_of_box) {
+    const i64 strides[] = {group, line, 1}, box[] = {1, rows_of_box, terms};
+    return fg::tensor_map_of(
+        s, fg::tensor_view<T, D>(data, fg::int_list(sizes, 3), fg::int_list(strides, 3)), box,
+        fg::box_swizzle::pieces_8);
+  };
+  const fg::tensor_map a_boxes =
+                           map_of(a.data(), {1, lines, p.k}, 0, a_line, Tile::m / Tile::cluster),
+                       b_boxes =
+                           map_of(b.data(), {p.experts, p.across ? p.k : p.n, p.across ? p.n : p.k},
+                                  b_group, b_line, p.across ? terms : Tile::n);
   fk::coded_lines of_rows{}, of_columns{};
   fk::grouped_out<Out> to{out.data(), 0, row, p.out_column, {}, nullptr};
   if (p.has_bias) to.bias = {bytes(own_bias), fk::coding::f32, p.n, 1, 0};
@@ -130,9 +137,11 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   fg::launch_config config;
   config.op = "grouped warp groups";
   config.tiles = blocks;
+  config.cluster = Tile::cluster;
   config.threads = Tile::threads;
   config.scratch = Tile::scratch;
-  fg::launch<typename Kernel::type>(s, config, space, boxes, of_rows, of_columns, to, how);
+  fg::launch<typename Kernel::type>(s, config, space, a_boxes, b_boxes, of_rows, of_columns, to,
+                                    how);
 
   const auto got = fg::to_host(s, out);
   std::vector<f32> want(sevens.size(), 7);
@@ -167,16 +176,17 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   return wrong;
 }
 template <class T, class Out, class Tile, class Sums = fk::sums_of_unit,
-          fk::column_numbers Columns = fk::column_numbers::any>
+          fk::column_numbers Columns = fk::column_numbers::any, bool Gathers = true>
 void check(const problem& p, int blocks = 2) {
   std::string what;
-  EXPECT_EQ((wrong_results<T, Out, Tile, Sums, Columns, kernel_of<T, Out, Tile, Sums, Columns>>(
-                p, what, blocks)),
+  EXPECT_EQ((wrong_results<T, Out, Tile, Sums, Columns, Gathers,
+                           kernel_of<T, Out, Tile, Sums, Columns, Gathers>>(p, what, blocks)),
             0)
       << what;
 }
 
 using joint = fk::warp_group_tile<128, 128, 3, 1, false>;
+using shared = fk::warp_group_tile<128, 128, 3, 2, false>;
 using wide = fk::warp_group_tile<128, 256, 2, 1, false>;
 
 TEST(grouped_warp_groups, rows_of_experts) {
@@ -191,6 +201,18 @@ TEST(grouped_warp_groups, scales_of_blocks) {
       {{0, 40, 43, 50}, 3, 2, 264, 272, false, true, true});
   check<f8e4m3, f32, joint, fk::sums_in_f32>({{30, 31}, 1, 1, 45, 400, false, true, true}, 1);
 }
+// Rows behind each other, by boxes: groups of 0, 1, 63, 64, 65 and more rows that begin anywhere,
+// and rows of no group; blocks of a cluster have columns beside each other, also past the end.
+TEST(grouped_warp_groups, boxes_of_rows) {
+  using enum fk::column_numbers;
+  const std::vector<i32> ends{0, 1, 64, 128, 193, 193, 330, 340};
+  check<bf16, bf16, joint, fk::sums_of_unit, none, false>({ends, 7, 1, 72, 136});
+  check<bf16, bf16, shared, fk::sums_of_unit, any, false>(
+      {{5, 140, 143, 160}, 3, 1, 136, 200, false, true, true}, 2);
+  check<bf16, f32, shared, fk::sums_of_unit, any, false>({{70, 75}, 2, 1, 264, 64, true}, 1);
+  check<f8e4m3, bf16, shared, fk::sums_in_f32, scales, false>({ends, 7, 1, 200, 272}, 1);
+  check<f8e4m3, bf16, shared, fk::sums_of_blocks, none, false>({{40, 43, 50}, 2, 1, 272, 272}, 1);
+}
 TEST(grouped_warp_groups, scales_of_columns) {
   constexpr auto scales = fk::column_numbers::scales;
   check<f8e4m3, bf16, joint, fk::sums_in_f32, scales>(
@@ -203,11 +225,11 @@ TEST(grouped_warp_groups, mistakes_are_noticed) {
   std::string what;
   const auto with = [&]<fault Fault>(std::integral_constant<fault, Fault>) {
     using kernel =
-        faulty_kernel<kernel_of<bf16, bf16, joint, fk::sums_of_unit, fk::column_numbers::any>,
+        faulty_kernel<kernel_of<bf16, bf16, joint, fk::sums_of_unit, fk::column_numbers::any, true>,
                       Fault>;
     return has_mistake([&] {
-      return wrong_results<bf16, bf16, joint, fk::sums_of_unit, fk::column_numbers::any, kernel>(
-          p, what, 1);
+      return wrong_results<bf16, bf16, joint, fk::sums_of_unit, fk::column_numbers::any, true,
+                           kernel>(p, what, 1);
     });
   };
   EXPECT_FALSE(with(std::integral_constant<fault, fault::none>{})) << what;

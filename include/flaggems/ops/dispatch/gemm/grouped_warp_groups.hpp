@@ -34,7 +34,10 @@ class grouped_warp_product {
     if (units_ == 0 || !are_many() || space.n > most || apart <= 0 || apart >= most_stride ||
         (space.groups > 1 && (b.group <= 0 || b.group >= most_stride)) || a.line < 0 || a.group < 0)
       return false;
-    space_.b_across = b_across;
+    b_across_ = b_across;
+    const kernels::placed_rows& placed = space.placed;
+    gathers_ = placed.ids != nullptr || placed.share != 1 || placed.count < space.rows.places ||
+               a.line == 0 || a.line >= most_stride || a.group >= most_stride;
     if constexpr (sizeof(T) == 2) {
       if (a.scales_vary || b.scales_vary) return false;
       return space.n > numbers::grouped_warp_step_tile.n
@@ -95,48 +98,72 @@ class grouped_warp_product {
   }
   template <warp_group_numbers Numbers, class Sums, column_numbers Columns>
   bool by_tile(const Sums& how) {
-    using tile = kernels::warp_group_tile<Numbers.m, Numbers.n, Numbers.stages, 1, false>;
-    using kernel = kernels::gemm_grouped_warp_groups<T, Out, tile, Sums, Columns>;
+    return gathers_ ? by_tile<Numbers, Sums, Columns, true>(how)
+                    : by_tile<Numbers, Sums, Columns, false>(how);
+  }
+  template <warp_group_numbers Numbers, class Sums, column_numbers Columns, bool Gathers>
+  bool by_tile(const Sums& how) {
+    using tile = kernels::warp_group_tile<Numbers.m, Numbers.n, Numbers.stages,
+                                          Gathers ? 1 : Numbers.cluster, false>;
+    using kernel = kernels::gemm_grouped_warp_groups<T, Out, tile, Sums, Columns, Gathers>;
     kernels::grouped_space& all = call_.space;
     all.row_tiles = all.rows.tiles(tile::m);
-    all.column_tiles = kernels::ceil_div(all.n, i64{tile::n});
+    all.column_tiles = kernels::ceil_div(all.n, i64{tile::n} * tile::cluster);
     const i64 tiles = all.row_tiles * all.column_tiles;
     if (tiles > most) return false;
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
     constexpr i64 vector = kernels::vec_size<T>;
-    space_.all = all;
-    space_.n = narrow(all.n);
-    space_.steps = narrow(kernels::ceil_div(all.k, terms));
-    space_.tiles = narrow(tiles);
-    space_.vectors = static_cast<u32>(all.k / vector);
-    space_.a = reinterpret_cast<const kernels::vec<u32, 4>*>(call_.a.data);
-    space_.a_group = call_.a.group / vector;
-    space_.a_line = call_.a.line / vector;
-    space_.reads_contiguous = Columns != column_numbers::scales || call_.b.scales.line == 1;
-    space_.stores_vectors = sizeof(Out) == 2 && call_.out.column == 1 &&
-                            (call_.out.row | call_.out.group) % 4 == 0 &&
-                            kernels::is_vec_aligned<4>(static_cast<const Out*>(call_.out.data));
-    const tensor_map boxes = map_of_b(tile::n);
-    config_.tiles = kernels::min_of(tiles, units_);
+    kernels::grouped_warp_space<Gathers> space{};
+    space.all = all;
+    space.n = narrow(all.n);
+    space.steps = narrow(kernels::ceil_div(all.k, terms));
+    space.tiles = narrow(tiles);
+    space.b_across = b_across_;
+    space.a_batched = call_.a.group > 0 && all.groups > 1 ? 1 : 0;
+    space.vectors = static_cast<u32>(all.k / vector);
+    space.a = reinterpret_cast<const kernels::vec<u32, 4>*>(call_.a.data);
+    space.a_group = call_.a.group / vector;
+    space.a_line = call_.a.line / vector;
+    space.reads_contiguous = Columns != column_numbers::scales || call_.b.scales.line == 1;
+    space.stores_vectors = sizeof(Out) == 2 && call_.out.column == 1 &&
+                           (call_.out.row | call_.out.group) % 4 == 0 &&
+                           kernels::is_vec_aligned<4>(static_cast<const Out*>(call_.out.data));
+    const tensor_map b_boxes = map_of_b(tile::n);
+    const tensor_map a_boxes =
+        Gathers ? b_boxes : map_of_a(space.a_batched != 0, tile::m / tile::cluster);
+    config_.tiles = kernels::min_of(tiles, units_ / tile::cluster);
+    config_.cluster = tile::cluster;
     config_.threads = tile::threads;
     config_.scratch = tile::scratch;
     const auto given = [&](const auto& f) {
-      return f(stream_, config_, space_, boxes, call_.a, call_.b, call_.out, how);
+      return f(stream_, config_, space, a_boxes, b_boxes, call_.a, call_.b, call_.out, how);
     };
-    if (given([](const auto&... x) { return most_threads<kernel>(x...); }) < tile::threads)
+    if (given([](const auto&... x) { return most_threads<kernel>(x...); }) < tile::threads) {
+      config_.cluster = 1;
       return false;
+    }
     given([](const auto&... x) { launch<kernel>(x...); });
     return true;
+  }
+  /// Of lines that are rows; behind a group's last one those of the next group come along.
+  tensor_map map_of_a(bool batched, i64 rows) const {
+    const kernels::coded_lines& a = call_.a;
+    const i64 sizes[] = {batched ? call_.space.groups : i64{1}, call_.space.rows.places,
+                         call_.space.k};
+    return map_of(a, sizes, a.group, a.line, rows);
   }
   tensor_map map_of_b(i64 columns) const {
     const kernels::coded_lines& b = call_.b;
     const i64 n = call_.space.n, k = call_.space.k, groups = call_.space.groups;
-    const bool across = space_.b_across;
+    const bool across = b_across_;
     const i64 sizes[] = {groups, across ? k : n, across ? n : k};
-    const i64 strides[] = {groups > 1 ? b.group : i64{0}, across ? b.along : b.line, 1};
-    const i64 box[] = {1, across ? terms : columns, terms};
+    return map_of(b, sizes, b.group, across ? b.along : b.line, across ? terms : columns);
+  }
+  tensor_map map_of(const kernels::coded_lines& x, const i64 (&sizes)[3], i64 group, i64 line,
+                    i64 rows) const {
+    const i64 strides[] = {sizes[0] > 1 ? group : i64{0}, line, 1}, box[] = {1, rows, terms};
     return tensor_map_of(stream_,
-                         tensor_view<const T, device>(reinterpret_cast<const T*>(b.data),
+                         tensor_view<const T, device>(reinterpret_cast<const T*>(x.data),
                                                       int_list(sizes, 3), int_list(strides, 3)),
                          box, box_swizzle::pieces_8);
   }
@@ -144,8 +171,8 @@ class grouped_warp_product {
   const S& stream_;
   grouped_call<Out>& call_;
   launch_config& config_;
-  kernels::grouped_warp_space space_{};
   i64 units_ = 0;
+  bool b_across_ = false, gathers_ = false;
 };
 
 }  // namespace flaggems::detail

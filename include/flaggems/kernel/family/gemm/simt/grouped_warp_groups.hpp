@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Grouped products by warp groups: the main loop of warp_groups.hpp, whose loading warp group
-// copies the lines that rows are of, wherever these lie, and gets boxes of the group's matrix.
+// Grouped products by warp groups: the main loop of warp_groups.hpp with boxes of the group's
+// matrix, and of the rows where these lie behind each other; else its loading warp group copies the
+// lines that rows are of, wherever these lie.
 #pragma once
 
 #include <flaggems/kernel/family/gemm/grouped.hpp>
@@ -13,15 +14,18 @@ namespace flaggems::kernels {
 
 /// As warp_group_space: rows are places of a grouped_space. Tiles are in the order of rows, all
 /// columns of some rows one after the other.
+template <bool Gathers>
 struct grouped_warp_space {
-  static constexpr bool gathers = true;
+  static constexpr bool groups = true, gathers = Gathers, shares_a = true;
   grouped_space all;
   i32 n, steps, tiles;
   bool b_across;
   bool stores_vectors;              // rows of results are vectors of 8 bytes
-  u32 vectors;                      // of 16 bytes, in a line of a
+  i32 a_batched;                    // of boxes of a, as in warp_group_space
+  u32 vectors;                      // of 16 bytes, in a line of a that is copied
   global_ptr<const vec<u32, 4>> a;  // and what they are apart:
   i64 a_group, a_line;
+  static constexpr i32 b_batched = 1;
   bool reads_contiguous;  // scales of columns lie behind each other
   static constexpr bool stores_boxes = false, admits = false;
 
@@ -46,9 +50,10 @@ struct grouped_warp_space {
     return r;
   }
   FLAGGEMS_INLINE i32 row_end(const place& at) const { return at.end; }
-  FLAGGEMS_INLINE i32 row(i32 i) const { return static_cast<i32>(all.placed.row(i)); }
+  FLAGGEMS_INLINE i32 row(i32 i) const { return Gathers ? static_cast<i32>(all.placed.row(i)) : i; }
   FLAGGEMS_INLINE i32 line(const place& at, i32 i) const {
     if (i >= at.end) return -1;
+    if constexpr (!Gathers) return i;
     const i64 of = all.placed.row(i);
     return of < 0 ? -1 : static_cast<i32>(all.placed.line(of));
   }
@@ -112,22 +117,22 @@ struct grouped_finish {
   FLAGGEMS_INLINE tile at(const coordinates& batch, i64) const { return {*this, batch.at[0]}; }
 };
 
-/// As gemm_grouped, of T by T, of whose second operand `boxes` is a map; rows are grouped, not
-/// terms. Sums as gemm_warp_groups has them.
-template <class T, class Out, class Tile, class Sums, column_numbers Columns>
+/// As gemm_grouped, of T by T, of which there are maps, of the first one unless it Gathers; rows
+/// are grouped, not terms. Sums as gemm_warp_groups has them.
+template <class T, class Out, class Tile, class Sums, column_numbers Columns, bool Gathers>
 struct gemm_grouped_warp_groups : warp_group_kernel<Tile::threads, Tile::scratch> {
   template <class Block>
-  FLAGGEMS_INLINE static void run(Block& block, const grouped_warp_space& space,
-                                  const tensor_map& boxes, const coded_lines& a,
-                                  const coded_lines& b, const grouped_out<Out>& out,
-                                  const Sums& how) {
+  FLAGGEMS_INLINE static void run(Block& block, const grouped_warp_space<Gathers>& space,
+                                  const tensor_map& a_boxes, const tensor_map& b_boxes,
+                                  const coded_lines& a, const coded_lines& b,
+                                  const grouped_out<Out>& out, const Sums& how) {
     if constexpr (warp_group_unit<typename Block::machine_type>::exists) {
       using C = mma_sum<T>;
       using last = grouped_finish<Out, Columns>;
       const last finish{space.all, a, b, out};
       const gemm_out<Out, C> to{out.data, out.row, out.column, {out.group}, C(1)};
-      warp_group_product<Block, T, Out, last, Tile, Sums, grouped_warp_space>(
-          block, space, boxes, boxes, boxes, to, finish, how)
+      warp_group_product<Block, T, Out, last, Tile, Sums, grouped_warp_space<Gathers>>(
+          block, space, a_boxes, b_boxes, b_boxes, to, finish, how)
           .run();
     }
   }

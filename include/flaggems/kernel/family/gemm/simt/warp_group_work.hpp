@@ -47,9 +47,10 @@ struct warp_group_space {
   bool reads_contiguous;  // what is added to the results has no strides along their columns but 1
   bool admits;            // the next launch, early
 
-  // What other kinds of work may do: `gathers`, a warp group copies lines of a, which lie anywhere,
-  // instead of boxes; `search`, what remains from one tile to the next.
-  static constexpr bool gathers = false;
+  // What other kinds of work may do: `groups`, rows are of groups, and places say whether they
+  // exist and multiply; `gathers`, a warp group copies lines of a, which lie anywhere, instead of
+  // boxes; `shares_a`, clusters do; `search`, what remains from one tile to the next.
+  static constexpr bool groups = false, gathers = false, shares_a = false;
   struct search {};
   struct place {
     i32 result, batch, step;  // of results and operands; along the sum, the first one

@@ -86,9 +86,14 @@ class warp_group_product {
   FLAGGEMS_INLINE u32 full(u32 stage) const { return slabs() + Tile::slabs_bytes + 16 * stage; }
   FLAGGEMS_INLINE u32 empty(u32 stage) const { return full(stage) + 8; }
 
+  /// Blocks of a cluster have tiles below each other and the same columns of b, or columns beside
+  /// each other and the same rows of a.
+  static constexpr int a_sharers = Space::shares_a ? Tile::cluster : 1;
+  static constexpr int b_sharers = Tile::cluster / a_sharers;
   FLAGGEMS_INLINE place locate(search& from, i32 tile) const {
-    place at = space_.locate(from, tile, Tile::m * Tile::cluster, Tile::n);
-    at.i += static_cast<i32>(rank_) * Tile::m;
+    place at = space_.locate(from, tile, Tile::m * b_sharers, Tile::n * a_sharers);
+    if constexpr (b_sharers > 1) at.i += static_cast<i32>(rank_) * Tile::m;
+    if constexpr (a_sharers > 1) at.j += static_cast<i32>(rank_) * Tile::n;
     return at;
   }
 
@@ -96,7 +101,7 @@ class warp_group_product {
   template <class F>
   FLAGGEMS_INLINE void by_layout(const F& f) const {
     using along = layout<major::along>;
-    if constexpr (sizeof(T) == 2 && Space::gathers) {
+    if constexpr (sizeof(T) == 2 && Space::groups) {
       space_.b_across ? f(along{}, layout<major::across>{}) : f(along{}, along{});
     } else if constexpr (sizeof(T) == 2) {
       using across = layout<major::across>;
@@ -110,8 +115,8 @@ class warp_group_product {
   }
   template <major Major>
   struct layout {
-    using a_boxes = operand_boxes<Major, Tile::m, 1>;
-    using b_boxes = operand_boxes<Major, Tile::n, Tile::cluster>;
+    using a_boxes = operand_boxes<Major, Tile::m, a_sharers>;
+    using b_boxes = operand_boxes<Major, Tile::n, b_sharers>;
     static constexpr major value = Major;
   };
 
@@ -121,14 +126,16 @@ class warp_group_product {
     search from;
     for (i32 tile = first_; tile < space_.tiles; tile += stride_) {
       const place to = locate(from, tile);
+      if constexpr (Space::groups)
+        if (!to.multiplies()) continue;
       const i32 a_batch = to.batch * space_.a_batched, b_batch = to.batch * space_.b_batched;
       i32 k = to.step * terms;
       for (i32 step = space_.steps; step > 0; --step, k += terms, at.next()) {
         const u32 bar = full(at.stage);
         unit_.wait(empty(at.stage), at.phase ^ 1);
         unit_.expect(bar, A::bytes + B::bytes);
-        A::load(unit_, a_, a_at(at.stage), to.i, k, a_batch, bar, 0);
-        B::load(unit_, b_, b_at(at.stage), to.j, k, b_batch, bar, rank_);
+        A::load(unit_, a_, a_at(at.stage), to.i, k, a_batch, bar, a_sharers > 1 ? rank_ : 0);
+        B::load(unit_, b_, b_at(at.stage), to.j, k, b_batch, bar, b_sharers > 1 ? rank_ : 0);
       }
     }
   }
@@ -185,7 +192,7 @@ class warp_group_product {
   FLAGGEMS_INLINE void consume() const {
     const u32 group = thread_ / 128 - 1, thread = thread_ % 128;
     sums_type sums;
-    if constexpr (Space::gathers) clear(sums);
+    if constexpr (Space::groups) clear(sums);
     position at;
     search from;
     u32 slab = 0;  // of the warp's two, the next one
@@ -199,8 +206,8 @@ class warp_group_product {
     }
     for (; tile < space_.tiles; tile += Tile::ping_pong ? 2 * stride_ : stride_) {
       place to = locate(from, tile);
-      bool multiplies = true;  // the tile, though this group may have none of its rows
-      if constexpr (Space::gathers) {
+      bool multiplies = true;
+      if constexpr (Space::groups) {
         if (!to.exists()) continue;
         multiplies = to.multiplies();
       }
@@ -343,19 +350,19 @@ class warp_group_product {
   /// The lines of a whose scales a thread's rows have, looked up once a tile where lines are
   /// anywhere.
   struct scale_rows {
-    i32 first, last, lines[Space::gathers ? 2 * parts : 1];
+    i32 first, last, lines[Space::groups ? 2 * parts : 1];
     FLAGGEMS_INLINE scale_rows(const Space& space, const place& to, u32 thread)
         : first(to.i + static_cast<i32>(thread / 32 * 16 + thread % 32 / 4)),
           last(space.row_end(to) - 1),
           lines{} {
-      if constexpr (Space::gathers && Sums::scales) {
+      if constexpr (Space::groups && Sums::scales) {
         FLAGGEMS_SIMT_UNROLL
         for (int e = 0; e < 2 * parts; ++e)
           lines[e] = max_of(space.line(to, min_of(first + e / 2 * 64 + e % 2 * 8, last)), 0);
       }
     }
     FLAGGEMS_INLINE i32 operator()(int p, int h) const {
-      if constexpr (Space::gathers)
+      if constexpr (Space::groups)
         return lines[2 * p + h];
       else
         return min_of(first + p * 64 + h * 8, last);
@@ -366,8 +373,10 @@ class warp_group_product {
     if constexpr (Sums::scales) {
       static_assert(Sums::lines % Tile::n == 0);
       block_factors r;
+      // (A cluster's last columns may all be past the end.)
+      const i32 j = a_sharers > 1 ? min_of(to.j, space_.n - 1) : to.j;
       const f32 of_columns =
-          how_.b[to.batch * how_.b_batch + to.j / Sums::lines * how_.b_row + step * how_.b_step];
+          how_.b[to.batch * how_.b_batch + j / Sums::lines * how_.b_row + step * how_.b_step];
       FLAGGEMS_SIMT_UNROLL
       for (int p = 0; p < parts; ++p) {
         FLAGGEMS_SIMT_UNROLL
@@ -417,7 +426,7 @@ class warp_group_product {
   FLAGGEMS_INLINE decltype(auto) rows_of(const bias_tile& add, [[maybe_unused]] i32 row,
                                          [[maybe_unused]] const place& to,
                                          [[maybe_unused]] u32 lane) const {
-    if constexpr (Space::gathers) {
+    if constexpr (Space::groups) {
       const i32 last = space_.row_end(to) - 1, r = row + static_cast<i32>(lane / 4);
       return add.of_rows(min_of(r, last), min_of(r + 8, last));
     } else {
@@ -507,7 +516,7 @@ class warp_group_product {
       return swizzled(from + r * (vectors * 16) + c * 2, vectors);
     };
     const i32 rows = min_of(end - row, 16);
-    if constexpr (Space::gathers) {
+    if constexpr (Space::groups) {
       if (space_.stores_vectors && column + Tile::slab <= space_.n) {
         constexpr u32 wide = 4, each = Tile::slab / wide;  // elements of 8 bytes
         for (u32 e = lane; e < static_cast<u32>(rows < 0 ? 0 : rows) * each; e += 32) {
