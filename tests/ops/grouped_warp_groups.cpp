@@ -240,7 +240,26 @@ TEST(grouped_warp_groups, mistakes_are_noticed) {
 
 // ---- the choice
 
-int launches_of_groups = 0;
+/// What the report says of launches by warp groups: of all, of those that copy lines and why, and
+/// why there is none.
+struct {
+  int all, copies;
+  std::string why_copies, why_none;
+} of_groups;
+template <class F>
+void count_launches(const F& run) {
+  of_groups = {};
+  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
+    if (e.kernel.find("grouped_warp_product") != e.kernel.npos) of_groups.why_none = e.rejected;
+    if (e.kernel.find("gemm_grouped_warp_groups") == e.kernel.npos) return;
+    if (e.rejected.empty())
+      ++of_groups.all, of_groups.copies += e.kernel.ends_with("true>");
+    else
+      of_groups.why_copies = e.rejected;
+  });
+  run();
+  fg::set_launch_hook(before);
+}
 
 template <class Device>
 class groups_of_many_rows : public testing::Test {};
@@ -250,10 +269,6 @@ TYPED_TEST_SUITE(groups_of_many_rows, devices);
 TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
-  launches_of_groups = 0;
-  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
-    launches_of_groups += e.kernel.find("gemm_grouped_warp_groups") != e.kernel.npos;
-  });
   const auto numbers = [](i64 count, i64 seed) {
     std::vector<double> r;
     for (i64 e = 0; e < count; ++e)
@@ -279,12 +294,21 @@ TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
             static_cast<f32>(fk::number_cast<bf16>(static_cast<f32>(sum_of(a, b, i, j, by)))));
     expect_equal(out.read(), want);
   };
+  const auto check_report = [] {
+    if constexpr (fg::detail::has_warp_groups<D>) {
+      EXPECT_EQ(of_groups.all, D::warp_group_units(0) > 0 ? 1 : 0);
+      EXPECT_EQ(of_groups.copies, 0);
+      EXPECT_EQ(of_groups.why_none,
+                D::warp_group_units(0) > 0 ? "" : "this device has no warp groups");
+    }
+  };
   const auto one = [](i64, i64, i64) { return 1.0; };
   {
     test_tensor<bf16, D> a({rows, k}, layout::contiguous, numbers(rows * k, 1)),
         b({groups, k, n}, layout::contiguous, numbers(groups * k * n, 2)), out({rows, n});
-    fg::grouped_mm(s, a.in(), b.in(), ends.in(), out.view());
+    count_launches([&] { fg::grouped_mm(s, a.in(), b.in(), ends.in(), out.view()); });
     compare(a, b, out, one);
+    check_report();
   }
   // Columns of the matrices lie along the sum.
   const auto check_lines = [&]<class T>(T) {
@@ -303,10 +327,13 @@ TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
         by_b({groups, n}, layout::contiguous, of_columns);
     test_tensor<bf16, D> out({rows, n});
     const auto second = lines.in().transpose(1, 2);
-    if constexpr (std::is_same_v<T, bf16>)
-      fg::grouped_mm(s, a.in(), second, ends.in(), out.view());
-    else
-      fg::scaled_grouped_mm(s, a.in(), second, by_a.in(), by_b.in(), ends.in(), out.view());
+    count_launches([&] {
+      if constexpr (std::is_same_v<T, bf16>)
+        fg::grouped_mm(s, a.in(), second, ends.in(), out.view());
+      else
+        fg::scaled_grouped_mm(s, a.in(), second, by_a.in(), by_b.in(), ends.in(), out.view());
+    });
+    check_report();
     compare(a, b, out, [&](i64 g, i64 i, i64 j) {
       return std::is_same_v<T, bf16> ? 1.0
                                      : of_rows[static_cast<std::size_t>(i)] *
@@ -315,9 +342,15 @@ TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
   };
   check_lines(bf16());
   check_lines(f8e4m3());
-  fg::set_launch_hook(before);
   if constexpr (fg::detail::has_warp_groups<D>) {
-    EXPECT_EQ(launches_of_groups, D::warp_group_units(0) > 0 ? 3 : 0);
+    const i64 few = fg::tuning<fg::families::gemm, D>::grouped_warp_rows * groups;
+    test_tensor<bf16, D> a({few, k}, layout::contiguous, numbers(few * k, 1)),
+        b({groups, k, n}, layout::contiguous, numbers(groups * k * n, 2)), out({few, n});
+    count_launches([&] { fg::grouped_mm(s, a.in(), b.in(), ends.in(), out.view()); });
+    EXPECT_EQ(of_groups.all, 0);
+    if (D::warp_group_units(0) > 0) {
+      EXPECT_EQ(of_groups.why_none, "its groups have few rows");
+    }
   }
 }
 
@@ -325,10 +358,6 @@ TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
 TYPED_TEST(groups_of_many_rows, experts_of_blocks) {
   using D = TypeParam;
   const auto& s = test_stream<D>();
-  launches_of_groups = 0;
-  const auto before = fg::set_launch_hook([](const fg::launch_event& e) {
-    launches_of_groups += e.kernel.find("gemm_grouped_warp_groups") != e.kernel.npos;
-  });
   const i64 tokens = 9, n = 136, k = 144, block = 128;
   std::vector<double> rows, codes, sorted, by_rows, by_codes, want;
   for (i64 e = 0; e < tokens * k; ++e) rows.push_back(static_cast<double>(small(1, e / k, e % k)));
@@ -361,12 +390,17 @@ TYPED_TEST(groups_of_many_rows, experts_of_blocks) {
   fg::expert_product_options<D> options;
   options.use_fp8_w8a8 = true;
   options.block_shape = shares;
-  fg::invoke_fused_moe_triton_kernel(s, a.in(), b.in(), out.view(), a_scale.in(), b_scale.in(), {},
-                                     ids.in(), experts.in(), count.in(), false, 1, block, options);
-  fg::set_launch_hook(before);
+  count_launches([&] {
+    fg::invoke_fused_moe_triton_kernel(s, a.in(), b.in(), out.view(), a_scale.in(), b_scale.in(),
+                                       {}, ids.in(), experts.in(), count.in(), false, 1, block,
+                                       options);
+  });
   expect_equal(out.read(), want);
   if constexpr (fg::detail::has_warp_groups<D>) {
-    EXPECT_EQ(launches_of_groups, D::warp_group_units(0) > 0 ? 1 : 0);
+    if (D::warp_group_units(0) == 0) return;
+    EXPECT_EQ(of_groups.all, 1);
+    EXPECT_EQ(of_groups.copies, 1);
+    EXPECT_EQ(of_groups.why_copies, "its rows lie in an order of their own");
   }
 }
 

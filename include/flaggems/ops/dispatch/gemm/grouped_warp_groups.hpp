@@ -30,29 +30,23 @@ class grouped_warp_product {
     const kernels::coded_lines &a = call_.a, &b = call_.b;
     const kernels::grouped_space& space = call_.space;
     units_ = device::warp_group_units(ref(stream_).device_index());
-    const i64 apart = b_across ? b.along : b.line;
-    if (units_ == 0 || !are_many() || space.n > most || apart <= 0 || apart >= most_stride ||
-        (space.groups > 1 && (b.group <= 0 || b.group >= most_stride)) || a.line < 0 || a.group < 0)
-      return false;
     b_across_ = b_across;
-    const kernels::placed_rows& placed = space.placed;
-    gathers_ = placed.ids != nullptr || placed.share != 1 || placed.count < space.rows.places ||
-               a.line == 0 || a.line >= most_stride || a.group >= most_stride;
+    why_gathers_ = reason_to_gather();
+    if (const char* why = reason_against()) {
+      report_candidate<grouped_warp_product>(config_.op, device::name, 0, why);
+      return false;
+    }
     if constexpr (sizeof(T) == 2) {
-      if (a.scales_vary || b.scales_vary) return false;
-      return space.n > numbers::grouped_warp_step_tile.n
+      return space.n > numbers::grouped_warp_few_columns_tile.n
                  ? by_tile<numbers::grouped_warp_tile>(kernels::sums_of_unit{})
-                 : by_tile<numbers::grouped_warp_step_tile>(kernels::sums_of_unit{});
+                 : by_tile<numbers::grouped_warp_few_columns_tile>(kernels::sums_of_unit{});
     } else {
       if (!a.scales_vary && !b.scales_vary)
         return by_tile<numbers::grouped_warp_step_tile>(kernels::sums_in_f32{});
-      if (!is_scaled_by_step(a) || !is_scaled_by_step(b) || a.lines_each != 1 ||
-          (b.lines_each != block_lines && b.lines_each < space.n))
-        return false;
       const auto first = [](const kernels::coded_lines& x) {
         return reinterpret_cast<const f32*>(x.scales.data);
       };
-      return by_tile<numbers::grouped_warp_step_tile>(
+      return by_tile<numbers::grouped_warp_block_tile>(
           kernels::sums_of_blocks{first(a), first(b), a.scales.line, a.scales.term,
                                   b.lines_each == block_lines ? b.scales.line : i64{0},
                                   b.scales.term, a.scales.group, b.scales.group});
@@ -64,13 +58,41 @@ class grouped_warp_product {
   static constexpr int block_lines = kernels::sums_of_blocks::lines;
   static constexpr i64 terms = 128 / i64{sizeof(T)};  // limit: of a step
 
-  /// Whether groups have so many rows that tiles are mostly full.
+  /// Why lines of a are copied, which are no boxes; null: they are.
+  const char* reason_to_gather() const {
+    const kernels::placed_rows& placed = call_.space.placed;
+    if (placed.ids != nullptr || placed.share != 1) return "its rows lie in an order of their own";
+    if (placed.count < call_.space.rows.places) return "it has places without rows";
+    const kernels::coded_lines& a = call_.a;
+    return a.line == 0 || a.line >= most_stride || a.group >= most_stride
+               ? "its rows lie at strides that boxes do not have"
+               : nullptr;
+  }
+  /// Why the product is none for warp groups; or null.
+  const char* reason_against() const {
+    const kernels::coded_lines &a = call_.a, &b = call_.b;
+    const kernels::grouped_space& space = call_.space;
+    const i64 apart = b_across_ ? b.along : b.line;
+    if (units_ == 0) return "this device has no warp groups";
+    if (!are_many()) return "its groups have few rows";
+    if (space.n > most || apart <= 0 || apart >= most_stride ||
+        (space.groups > 1 && (b.group <= 0 || b.group >= most_stride)) || a.line < 0 || a.group < 0)
+      return "its sizes or strides are none for boxes";
+    if (!a.scales_vary && !b.scales_vary) return nullptr;
+    if (sizeof(T) == 2) return "its scales vary along the sum";
+    return is_scaled_by_step(a) && is_scaled_by_step(b) && a.lines_each == 1 &&
+                   (b.lines_each == block_lines || b.lines_each >= space.n)
+               ? nullptr
+               : "its scales are not of steps, a row and 128 columns each";
+  }
+  /// Whether groups have so many rows that mma.sync takes longer.
   bool are_many() const {
     const kernels::grouped_rows& rows = call_.space.rows;
     using kernels::grouping;
-    if (rows.by == grouping::rows_in_blocks) return rows.block > numbers::grouped_warp_rows;
-    const i64 groups = rows.by == grouping::terms_to_ends ? i64{1} : rows.groups;
-    return rows.places > groups * numbers::grouped_warp_rows;
+    const i64 least =
+        why_gathers_ != nullptr ? numbers::gathered_warp_rows : numbers::grouped_warp_rows;
+    if (rows.by == grouping::rows_in_blocks) return rows.block > least;
+    return rows.places > (rows.by == grouping::terms_to_ends ? i64{1} : rows.groups) * least;
   }
   static bool is_scaled_by_step(const kernels::coded_lines& x) {
     return x.scales_vary && x.zeros_are == kernels::zero_kind::none && x.scales.data != nullptr &&
@@ -98,19 +120,35 @@ class grouped_warp_product {
   }
   template <warp_group_numbers Numbers, class Sums, column_numbers Columns>
   bool by_tile(const Sums& how) {
-    return gathers_ ? by_tile<Numbers, Sums, Columns, true>(how)
-                    : by_tile<Numbers, Sums, Columns, false>(how);
+    if (why_gathers_ != nullptr) {
+      report_candidate<kernel_of<Numbers, Sums, Columns, false, 1>>(config_.op, device::name, 0,
+                                                                    why_gathers_);
+      return by_tile<Numbers, Sums, Columns, true, 1>(how);
+    }
+    if constexpr (Numbers.cluster > 1)
+      if (kernels::ceil_div(call_.space.n, i64{Numbers.n}) % Numbers.cluster == 0)
+        return by_tile<Numbers, Sums, Columns, false, Numbers.cluster>(how);
+    return by_tile<Numbers, Sums, Columns, false, 1>(how);
   }
-  template <warp_group_numbers Numbers, class Sums, column_numbers Columns, bool Gathers>
+  template <warp_group_numbers Numbers, int Cluster>
+  using tile_of = kernels::warp_group_tile<Numbers.m, Numbers.n, Numbers.stages, Cluster, false>;
+  template <warp_group_numbers Numbers, class Sums, column_numbers Columns, bool Gathers,
+            int Cluster>
+  using kernel_of =
+      kernels::gemm_grouped_warp_groups<T, Out, tile_of<Numbers, Cluster>, Sums, Columns, Gathers>;
+  template <warp_group_numbers Numbers, class Sums, column_numbers Columns, bool Gathers,
+            int Cluster>
   bool by_tile(const Sums& how) {
-    using tile = kernels::warp_group_tile<Numbers.m, Numbers.n, Numbers.stages,
-                                          Gathers ? 1 : Numbers.cluster, false>;
-    using kernel = kernels::gemm_grouped_warp_groups<T, Out, tile, Sums, Columns, Gathers>;
+    using tile = tile_of<Numbers, Cluster>;
+    using kernel = kernel_of<Numbers, Sums, Columns, Gathers, Cluster>;
     kernels::grouped_space& all = call_.space;
     all.row_tiles = all.rows.tiles(tile::m);
     all.column_tiles = kernels::ceil_div(all.n, i64{tile::n} * tile::cluster);
     const i64 tiles = all.row_tiles * all.column_tiles;
-    if (tiles > most) return false;
+    if (tiles > most) {
+      report_candidate<kernel>(config_.op, device::name, 0, "it has too many tiles");
+      return false;
+    }
     const auto narrow = [](i64 x) { return static_cast<i32>(x); };
     constexpr i64 vector = kernels::vec_size<T>;
     kernels::grouped_warp_space<Gathers> space{};
@@ -140,6 +178,7 @@ class grouped_warp_product {
     };
     if (given([](const auto&... x) { return most_threads<kernel>(x...); }) < tile::threads) {
       config_.cluster = 1;
+      report_candidate<kernel>(config_.op, device::name, 0, "its code is for another target");
       return false;
     }
     given([](const auto&... x) { launch<kernel>(x...); });
@@ -172,7 +211,8 @@ class grouped_warp_product {
   grouped_call<Out>& call_;
   launch_config& config_;
   i64 units_ = 0;
-  bool b_across_ = false, gathers_ = false;
+  bool b_across_ = false;
+  const char* why_gathers_ = nullptr;
 };
 
 }  // namespace flaggems::detail

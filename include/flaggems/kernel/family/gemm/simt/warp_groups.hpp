@@ -218,6 +218,12 @@ class warp_group_product {
         first = group * Tile::rows;
         to.i += static_cast<i32>(first);
       }
+      if constexpr (Space::groups) {
+        if (multiplies && to.i >= to.end) {  // the other group has all rows of the tile
+          pass(at, thread);
+          multiplies = false;
+        }
+      }
       if (multiplies)
         by_layout([&](auto a, auto b) FLAGGEMS_LAMBDA {
           if constexpr (Sums::by_step)
@@ -240,6 +246,13 @@ class warp_group_product {
     for (int e = 0; e < parts * count; ++e) sums[e / count][e % count] = 0;
   }
 
+  /// Leaves the steps of a tile to the other group.
+  FLAGGEMS_INLINE void pass(position& at, u32 thread) const {
+    for (i32 step = 0; step < space_.steps; ++step, at.next()) {
+      unit_.wait(full(at.stage), at.phase);
+      release(at.stage, thread);
+    }
+  }
   /// All steps of a tile. One step's products stay pending while the next ones are issued.
   template <class A, class B>
   FLAGGEMS_INLINE void multiply(sums_type& sums, position& at, u32 first, u32 thread) const {
