@@ -26,6 +26,7 @@ struct problem {
   i64 experts, share, n, k;
   bool across = false, has_bias = false, has_weights = false;
   i64 out_column = 1, scale_stride = 1;
+  bool scales_groups = false;  // all columns of a group by one number
   [[nodiscard]] i64 choices() const { return ends.back(); }
 };
 
@@ -117,8 +118,7 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
         s, fg::tensor_view<T, D>(data, fg::int_list(sizes, 3), fg::int_list(strides, 3)), box,
         fg::box_swizzle::pieces_8);
   };
-  const fg::tensor_map a_boxes =
-                           map_of(a.data(), {1, lines, p.k}, 0, a_line, Tile::m / Tile::cluster),
+  const fg::tensor_map a_boxes = map_of(a.data(), {1, lines, p.k}, 0, a_line, 64 / Tile::cluster),
                        b_boxes =
                            map_of(b.data(), {p.experts, p.across ? p.k : p.n, p.across ? p.n : p.k},
                                   b_group, b_line, p.across ? terms : Tile::n);
@@ -130,6 +130,8 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   if (scales_columns)
     of_columns.scales = {bytes(column_scales), fk::coding::f32, p.n * p.scale_stride,
                          p.scale_stride, 0};
+  of_columns.lines_each = static_cast<i32>(p.n);
+  if (p.scales_groups) of_columns.scales = {bytes(column_scales), fk::coding::f32, 1, 0, 0};
   space.reads_contiguous = p.scale_stride == 1;
   of_rows.scales_vary = of_columns.scales_vary = has_scales;
   if constexpr (has_scales)
@@ -160,6 +162,7 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
           sum += by * small(1, line, q) * small(2 + g, j, q);
         }
         if (scales_columns && g < p.experts) sum *= power(g * p.n + j);
+        if (p.scales_groups && g < p.experts) sum *= power(g);
         if (p.has_bias && g < p.experts) sum += small(3, g * p.n + j, 1);
         if (p.has_weights && g < p.experts) sum *= power(choice);
         want[static_cast<std::size_t>(choice * row + j * p.out_column)] = sum;
@@ -219,6 +222,8 @@ TEST(grouped_warp_groups, scales_of_columns) {
       {{30, 35}, 1, 1, 200, 400, false, false, true}, 1);
   check<f8e4m3, f32, joint, fk::sums_in_f32, scales>(
       {{3, 5}, 2, 1, 136, 144, false, false, false, 1, 3}, 1);
+  check<f8e4m3, bf16, joint, fk::sums_in_f32, fk::column_numbers::none>(
+      {{3, 5}, 2, 1, 136, 144, false, false, true, 1, 1, true}, 1);
 }
 TEST(grouped_warp_groups, mistakes_are_noticed) {
   const problem p{{3, 20}, 2, 1, 72, 200};

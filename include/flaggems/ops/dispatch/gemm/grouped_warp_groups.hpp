@@ -103,7 +103,8 @@ class grouped_warp_product {
   /// What columns have in results.
   column_numbers of_columns() const {
     const kernels::coded_lines& b = call_.b;
-    const bool has_scales = b.scales.data != nullptr && !b.scales_vary;
+    const bool has_scales =  // and more than one for each group
+        b.scales.data != nullptr && !b.scales_vary && b.lines_each < call_.space.n;
     if (call_.out.bias.data == nullptr && !has_scales) return column_numbers::none;
     const bool are_plain = call_.out.bias.data == nullptr && b.lines_each == 1 &&
                            b.scales.code == kernels::coding::f32;
@@ -168,7 +169,7 @@ class grouped_warp_product {
                            kernels::is_vec_aligned<4>(static_cast<const Out*>(call_.out.data));
     const tensor_map b_boxes = map_of_b(tile::n);
     const tensor_map a_boxes =
-        Gathers ? b_boxes : map_of_a(space.a_batched != 0, tile::m / tile::cluster);
+        Gathers ? b_boxes : map_of_a(space.a_batched != 0, i64{64} / tile::cluster);
     config_.tiles = kernels::min_of(tiles, units_ / tile::cluster);
     config_.cluster = tile::cluster;
     config_.threads = tile::threads;

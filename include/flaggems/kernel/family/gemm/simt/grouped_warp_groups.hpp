@@ -63,8 +63,8 @@ struct grouped_warp_space {
   }
 };
 
-/// What columns have in results: nothing, scales of f32 (one a column and group), or any scales and
-/// a bias, whose code is repeated for each sum.
+/// What columns have in results: one scale at most, scales of f32 (one a column and group), or any
+/// scales and a bias, whose code is repeated for each sum.
 enum class column_numbers { none, scales, any };
 
 /// What is made of a tile's sums, in the place of an epilogue: that of grouped_results.
@@ -110,6 +110,7 @@ struct grouped_finish {
         r.by[h] = all.a.factor(group, all.space.placed.line(row));
         if (all.out.weights != nullptr) r.weights[h] = all.out.weights[row];
         if constexpr (Columns != column_numbers::any) r.by[h] *= r.weights[h];
+        if constexpr (Columns == column_numbers::none) r.by[h] *= all.b.factor(group, 0);
       }
       return r;
     }

@@ -133,11 +133,26 @@ class warp_group_product {
       for (i32 step = space_.steps; step > 0; --step, k += terms, at.next()) {
         const u32 bar = full(at.stage);
         unit_.wait(empty(at.stage), at.phase ^ 1);
-        unit_.expect(bar, A::bytes + B::bytes);
-        A::load(unit_, a_, a_at(at.stage), to.i, k, a_batch, bar, a_sharers > 1 ? rank_ : 0);
+        if constexpr (Space::groups)
+          load_rows(to, a_at(at.stage), k, a_batch, bar, B::bytes);
+        else {
+          unit_.expect(bar, A::bytes + B::bytes);
+          A::load(unit_, a_, a_at(at.stage), to.i, k, a_batch, bar, a_sharers > 1 ? rank_ : 0);
+        }
         B::load(unit_, b_, b_at(at.stage), to.j, k, b_batch, bar, b_sharers > 1 ? rank_ : 0);
       }
     }
+  }
+
+  /// Boxes of a of 64 rows, those that are not past the end; expects them and so many bytes.
+  FLAGGEMS_INLINE void load_rows(const place& to, u32 at, i32 k, i32 batch, u32 bar,
+                                 u32 others) const {
+    using boxes = operand_boxes<major::along, 64, a_sharers>;
+    const i32 count = min_of(ceil_div(to.end - to.i, 64), Tile::m / 64);
+    unit_.expect(bar, static_cast<u32>(count) * boxes::bytes + others);
+    for (i32 p = 0; p < count; ++p)
+      boxes::load(unit_, a_, at + static_cast<u32>(p) * boxes::bytes, to.i + p * 64, k, batch, bar,
+                  a_sharers > 1 ? rank_ : 0);
   }
 
   /// All threads of the group copy lines of a to where boxes would be, so many steps ahead of those
