@@ -5,6 +5,7 @@
 // groups without rows, rows of no group, and planted mistakes, which the emulator has to notice.
 #include <flaggems/launch/tensor_map.hpp>
 #include <flaggems/ops/expert_product.hpp>
+#include <flaggems/ops/fused_experts.hpp>
 #include <flaggems/ops/grouped_mm.hpp>
 #include <flaggems/vendors/cuda.hpp>
 #include <flaggems/vendors/simt.hpp>
@@ -12,6 +13,7 @@
 #include <support/warp_group_faults.hpp>
 
 #include <array>
+#include <cmath>
 
 namespace flaggems_test {
 namespace {
@@ -27,6 +29,7 @@ struct problem {
   bool across = false, has_bias = false, has_weights = false;
   i64 out_column = 1, scale_stride = 1;
   bool scales_groups = false;  // all columns of a group by one number
+  bool reads_places = false, writes_places = false;
   [[nodiscard]] i64 choices() const { return ends.back(); }
 };
 
@@ -72,7 +75,9 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   // Choices by expert, in an order of their own; one place in 11 has no row.
   std::vector<i32> ids;
   for (i64 i = 0; i < all; ++i)
-    ids.push_back(static_cast<i32>(!Gathers ? i : i % 11 == 5 ? all + i : (i * 37 + 11) % all));
+    ids.push_back(static_cast<i32>(!Gathers && !p.reads_places ? i
+                                   : i % 11 == 5               ? all + i
+                                                               : (i * 37 + 11) % all));
   std::vector<f32> bias, weights, by_a, by_b, by_column;
   const i64 parts = fk::ceil_div(p.k, i64{128}), columns = fk::ceil_div(p.n, i64{128});
   for (i64 e = 0; e < p.experts * p.n; ++e) bias.push_back(small(3, e, 1));
@@ -98,7 +103,8 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   fk::grouped_warp_space<Gathers> space{};
   const i64 groups = static_cast<i64>(p.ends.size());
   space.all.rows = {fk::grouping::rows_to_ends, ends.data(), nullptr, groups, all, 1};
-  space.all.placed = {Gathers ? own_ids.data() : nullptr, all, p.share};
+  space.all.placed = {Gathers || p.reads_places ? own_ids.data() : nullptr, all, p.share,
+                      p.reads_places, p.writes_places};
   space.all.groups = p.experts;
   space.all.n = p.n;
   space.all.k = p.k;
@@ -150,7 +156,9 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
   i64 place = 0;
   for (i64 g = 0; g < groups; ++g)
     for (; place < p.ends[static_cast<std::size_t>(g)]; ++place) {
-      const i64 choice = ids[static_cast<std::size_t>(place)], line = choice / p.share;
+      const i64 choice = ids[static_cast<std::size_t>(place)];
+      const i64 line = p.reads_places ? place : choice / p.share;
+      const i64 to_row = p.writes_places ? place : choice;
       if (choice >= all) continue;
       for (i64 j = 0; j < p.n; ++j) {
         f32 sum = 0;
@@ -165,7 +173,7 @@ i64 wrong_results(const problem& p, std::string& what, int blocks = 2) {
         if (p.scales_groups && g < p.experts) sum *= power(g);
         if (p.has_bias && g < p.experts) sum += small(3, g * p.n + j, 1);
         if (p.has_weights && g < p.experts) sum *= power(choice);
-        want[static_cast<std::size_t>(choice * row + j * p.out_column)] = sum;
+        want[static_cast<std::size_t>(to_row * row + j * p.out_column)] = sum;
       }
     }
   i64 wrong = 0;
@@ -215,6 +223,17 @@ TEST(grouped_warp_groups, boxes_of_rows) {
   check<bf16, f32, shared, fk::sums_of_unit, any, false>({{70, 75}, 2, 1, 264, 64, true}, 1);
   check<f8e4m3, bf16, shared, fk::sums_in_f32, scales, false>({ends, 7, 1, 200, 272}, 1);
   check<f8e4m3, bf16, shared, fk::sums_of_blocks, none, false>({{40, 43, 50}, 2, 1, 272, 272}, 1);
+}
+// Between the products of experts rows lie in the order of these: written so where lines are
+// copied, and read so by boxes, from which they go to rows of their own.
+TEST(grouped_warp_groups, order_of_experts) {
+  using enum fk::column_numbers;
+  check<bf16, bf16, joint, fk::sums_of_unit, any>(
+      {{9, 140, 143}, 2, 2, 72, 64, false, true, true, 1, 1, false, false, true});
+  check<bf16, bf16, shared, fk::sums_of_unit, none, false>(
+      {{9, 140, 143}, 2, 1, 72, 64, false, false, true, 1, 1, false, true}, 1);
+  check<f8e4m3, f32, joint, fk::sums_of_blocks, none, false>(
+      {{70, 75}, 2, 1, 136, 272, false, false, true, 1, 1, false, true}, 1);
 }
 TEST(grouped_warp_groups, scales_of_columns) {
   constexpr auto scales = fk::column_numbers::scales;
@@ -355,6 +374,55 @@ TYPED_TEST(groups_of_many_rows, by_warp_groups_where_aligned) {
     EXPECT_EQ(of_groups.all, 0);
     if (D::warp_group_units(0) > 0) {
       EXPECT_EQ(of_groups.why_none, "its groups have few rows");
+    }
+  }
+}
+
+/// The second product of experts reads boxes; rows of the first one lie anywhere.
+TYPED_TEST(groups_of_many_rows, second_products_of_experts) {
+  using D = TypeParam;
+  if constexpr (fg::detail::has_warp_groups<D>) {
+    if (D::warp_group_units(0) == 0) return;
+    const auto& s = test_stream<D>();
+    const i64 tokens = 100, k = 64, inner = 32;
+    const auto numbers = [](i64 count, i64 seed) {
+      std::vector<double> r;
+      for (i64 e = 0; e < count; ++e)
+        r.push_back(static_cast<double>((e * 7 + e / 5 + seed) % 5 - 2) / 4);
+      return r;
+    };
+    std::vector<double> experts;
+    for (i64 e = 0; e < tokens; ++e) experts.push_back(static_cast<double>(e % 3 == 0));
+    test_tensor<bf16, D> x({tokens, k}, layout::contiguous, numbers(tokens * k, 1)),
+        w1({2, 2 * inner, k}, layout::contiguous, numbers(4 * inner * k, 2)),
+        w2({2, k, inner}, layout::contiguous, numbers(2 * k * inner, 3)), out({tokens, k});
+    test_tensor<f32, D> weights({tokens, 1}, layout::contiguous, std::vector<double>(tokens, 0.5));
+    test_tensor<i32, D> ids({tokens, 1}, layout::contiguous, experts);
+    count_launches([&] {
+      fg::fused_experts_impl(s, x.in(), w1.in(), w2.in(), weights.in(), ids.in(), out.view());
+    });
+    EXPECT_EQ(of_groups.all, 1);
+    EXPECT_EQ(of_groups.copies, 0);
+    const auto dot = [](const auto& a, i64 row, const auto& b, i64 line, i64 terms) {
+      double sum = 0;
+      for (i64 q = 0; q < terms; ++q)
+        sum += a[static_cast<std::size_t>(row * terms + q)] *
+               b[static_cast<std::size_t>(line * terms + q)];
+      return sum;
+    };
+    const std::vector<double> got = out.read();
+    for (i64 t = 0; t < tokens; ++t) {
+      const i64 e = t % 3 == 0 ? 1 : 0;
+      std::vector<double> between;
+      for (i64 i = 0; i < inner; ++i) {
+        const double gate = dot(x.values(), t, w1.values(), e * 2 * inner + i, k);
+        between.push_back(gate / (1 + std::exp(-gate)) *
+                          dot(x.values(), t, w1.values(), (e * 2 + 1) * inner + i, k));
+      }
+      for (i64 j = 0; j < k; ++j)
+        EXPECT_NEAR(got[static_cast<std::size_t>(t * k + j)],
+                    dot(between, 0, w2.values(), e * k + j, inner) / 2, 0.25)
+            << t << ", " << j;
     }
   }
 }

@@ -112,13 +112,19 @@ struct expert_weights {
   i64 n;
 };
 
+/// Whether rows of the operand, or of the result, are in the order of experts, not of choices.
+struct expert_order {
+  bool reads = false, writes = false;
+};
+
 /// to [choices, n] = the lines of x that the choices are of, times the weights of their experts.
 /// The rows of x are coded first where `how` says so.
 template <class S, class T, class Out, class D>
 void multiply_choices(const char* op, const S& stream, const tensor_view<const T, D>& x,
                       const expert_weights& w, const expert_routes<D>& routes, i64 experts,
                       i64 share, const f32* weights, const row_coding& how,
-                      const optional_any<D>& scale, const tensor_view<Out, D>& to) {
+                      const optional_any<D>& scale, const tensor_view<Out, D>& to,
+                      const expert_order& order = {}) {
   const i64 rows = x.size(0), k = x.size(1);
   check_counts(op, to.size(0), w.n, k);
   grouped_call<Out> call;
@@ -139,6 +145,8 @@ void multiply_choices(const char* op, const S& stream, const tensor_view<const T
   call.a.group = call.a.scales.group = 0;
   call.b = w.lines;
   set_routes(call, routes, experts, to.size(0), share);
+  call.space.placed.reads_places = order.reads;
+  call.space.placed.writes_places = order.writes;
   set_result(call, to, w.n, k);
   call.out.bias = w.bias;
   call.out.weights = weights;
@@ -197,15 +205,19 @@ void run_experts(const char* op, const S& stream, const tensor_view<const T, D>&
   const auto routes = route_choices(op, stream, layer.topk_ids, layer.expert_map, layer.experts);
   const auto weights = read_any<f32>(op, stream, layer.topk_weights);
   const auto weights_of = [&](bool wanted) { return wanted ? weights.data() : nullptr; };
+  // What lies between is in the order of experts, so that the second product reads boxes, unless
+  // rows have scales from outside.
+  const bool is_sorted = !layer.a2_scale || layer.a2_scale->numel() == 1;
   auto inner = empty<Inner>(stream, {all, first.n}, op);
   multiply_choices(op, stream, x, first, routes, layer.experts, choices,
-                   weights_of(layer.weighs_first), layer.rows, layer.a1_scale, inner.view());
+                   weights_of(layer.weighs_first), layer.rows, layer.a1_scale, inner.view(),
+                   {false, is_sorted});
   auto active = empty<Inner>(stream, {all, layer.activation.is_gated ? first.n / 2 : first.n}, op);
   activate(op, stream, inner.view(), active.view(), layer.activation);
   auto given = empty<Inner>(stream, {all, second.n}, op);
   multiply_choices(op, stream, tensor_view<const Inner, D>(active.view()), second, routes,
                    layer.experts, i64{1}, weights_of(!layer.weighs_first), layer.rows,
-                   layer.a2_scale, given.view());
+                   layer.a2_scale, given.view(), {is_sorted, false});
   const auto parts = given.view().view({tokens, choices, second.n});
   if constexpr (std::is_same_v<Inner, Out>)
     sum(stream, parts, out, 1);

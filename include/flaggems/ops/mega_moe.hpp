@@ -273,23 +273,24 @@ void fused_moe(const S& stream, const X& x, const any_view<device_of<S>>& w1,
   const auto routes = detail::route_choices<S, D>(op, stream, topk_ids, std::nullopt, experts);
   const auto weights = detail::read_any<f32>(op, stream, topk_weights);
   const auto multiply = [&](const tensor_view<const T, D>& rows, const detail::expert_weights& by,
-                            i64 share, bool weighs) {
+                            i64 share, bool weighs, const detail::expert_order& order) {
     auto r = empty<T>(stream, {all, by.n}, op);
     detail::multiply_choices<S, T, T, D>(op, stream, rows, by, routes, experts, share,
                                          weighs ? weights.data() : nullptr, {}, std::nullopt,
-                                         r.view());
+                                         r.view(), order);
     return r;
   };
-  auto last = multiply(from, first, choices, !w2);
+  const detail::expert_order to_places{false, w2.has_value()};  // for the last product
+  auto last = multiply(from, first, choices, !w2, to_places);
   if (w2) {
     auto active = empty<T>(stream, {all, inner}, op);
     if (w3) {
-      const auto up = multiply(from, third, choices, false);
+      const auto up = multiply(from, third, choices, false, to_places);
       assign(stream, active, cast<T>(silu_and_mul(cast<f32>(last), cast<f32>(up))), op);
     } else {
       assign(stream, active, cast<T>(silu(cast<f32>(last))), op);
     }
-    last = multiply(tensor_view<const T, D>(active.view()), second, 1, true);
+    last = multiply(tensor_view<const T, D>(active.view()), second, 1, true, {true, false});
   }
   sum(stream, last.view().view({tokens, choices, to.size(1)}), to, 1);
 }

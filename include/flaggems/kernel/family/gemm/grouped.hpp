@@ -82,16 +82,23 @@ struct grouped_rows {
 };
 
 /// Rows by their places: row ids[place], or the place itself; ids outside [0, count) are none. Row
-/// r is of line r / share of the first operand.
+/// r is of line r / share of the first operand, or of line `place` if it reads places, and so it is
+/// row r of the result, or row `place` if it writes places.
 struct placed_rows {
   global_ptr<const i32> ids;
   i64 count, share;
+  bool reads_places = false, writes_places = false;
   FLAGGEMS_INLINE i64 row(i64 place) const {
     const i64 r = ids == nullptr ? place : i64{ids[place]};
     return r < count ? r : -1;
   }
-  FLAGGEMS_INLINE i64 line(i64 row) const {
-    return row < 0 ? 0 : static_cast<u32>(row) / static_cast<u32>(share);
+  FLAGGEMS_INLINE i64 line(i64 place, i64 row) const {
+    if (row < 0) return 0;
+    return reads_places ? place : i64{static_cast<u32>(row) / static_cast<u32>(share)};
+  }
+  /// The row of the result; below 0: none.
+  FLAGGEMS_INLINE i64 result(i64 place, i64 row) const {
+    return writes_places && row >= 0 ? place : row;
   }
 };
 
@@ -126,17 +133,18 @@ struct grouped_results {
   FLAGGEMS_INLINE i64 line(i64 i) const {
     if (is_zero() || i >= tile.end - tile.begin) return -1;
     const i64 row = space.placed.row(tile.begin + i);
-    return row < 0 ? -1 : space.placed.line(row);
+    return row < 0 ? -1 : space.placed.line(tile.begin + i, row);
   }
   /// Of row i of the tile, columns [j, j + count).
   FLAGGEMS_INLINE void store(i64 i, i64 j, const f32* sums, int count) const {
-    const i64 row = space.placed.row(tile.begin + i);
+    const i64 place = tile.begin + i, row = space.placed.row(place);
     if (row < 0) return;
     const bool zero = is_zero();
     const i64 group = zero ? 0 : tile.group;
-    const f32 by = zero ? 0.0F : a.factor(group, space.placed.line(row));
+    const f32 by = zero ? 0.0F : a.factor(group, space.placed.line(place, row));
     const f32 weight = out.weights == nullptr ? 1.0F : out.weights[row];
-    const global_ptr<Out> to = out.data + group * out.group + row * out.row;
+    const global_ptr<Out> to =
+        out.data + group * out.group + space.placed.result(place, row) * out.row;
     FLAGGEMS_SIMT_NO_UNROLL
     for (int e = 0; e < count && j + e < space.n; ++e) {
       f32 x = 0;

@@ -61,7 +61,8 @@ class grouped_warp_product {
   /// Why lines of a are copied, which are no boxes; null: they are.
   const char* reason_to_gather() const {
     const kernels::placed_rows& placed = call_.space.placed;
-    if (placed.ids != nullptr || placed.share != 1) return "its rows lie in an order of their own";
+    if (!placed.reads_places && (placed.ids != nullptr || placed.share != 1))
+      return "its rows lie in an order of their own";
     if (placed.count < call_.space.rows.places) return "it has places without rows";
     const kernels::coded_lines& a = call_.a;
     return a.line == 0 || a.line >= most_stride || a.group >= most_stride

@@ -50,12 +50,14 @@ struct grouped_warp_space {
     return r;
   }
   FLAGGEMS_INLINE i32 row_end(const place& at) const { return at.end; }
-  FLAGGEMS_INLINE i32 row(i32 i) const { return Gathers ? static_cast<i32>(all.placed.row(i)) : i; }
+  FLAGGEMS_INLINE i32 row(i32 i) const {
+    return static_cast<i32>(all.placed.result(i, all.placed.row(i)));
+  }
   FLAGGEMS_INLINE i32 line(const place& at, i32 i) const {
     if (i >= at.end) return -1;
     if constexpr (!Gathers) return i;
     const i64 of = all.placed.row(i);
-    return of < 0 ? -1 : static_cast<i32>(all.placed.line(of));
+    return of < 0 ? -1 : static_cast<i32>(all.placed.line(i, of));
   }
   FLAGGEMS_INLINE global_ptr<const vec<u32, 4>> vector_of(const place& at, i32 line,
                                                           u32 term) const {
@@ -105,9 +107,10 @@ struct grouped_finish {
                     (group < 0 ? i64{0} : group * all.b.scales.group);
       FLAGGEMS_SIMT_UNROLL
       for (int h = 0; h < 2; ++h) {
-        const i64 row = all.space.placed.row(h == 0 ? upper : lower);
+        const i32 place = h == 0 ? upper : lower;
+        const i64 row = all.space.placed.row(place);
         if (row < 0 || group < 0) continue;
-        r.by[h] = all.a.factor(group, all.space.placed.line(row));
+        r.by[h] = all.a.factor(group, all.space.placed.line(place, row));
         if (all.out.weights != nullptr) r.weights[h] = all.out.weights[row];
         if constexpr (Columns != column_numbers::any) r.by[h] *= r.weights[h];
         if constexpr (Columns == column_numbers::none) r.by[h] *= all.b.factor(group, 0);
