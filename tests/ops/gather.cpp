@@ -160,7 +160,8 @@ void check_wrong_among_many() {
   const i64 n = sizes.numel();
   at_every_level<host>([&] {
     for (const i64 at : {i64{0}, i64{500}, n - 1})
-      for (const double wrong : {-1.0, 331.0, 2147483647.0}) {
+      for (const double wrong : {-1.0, 331.0, 2147483647.0, 0x1p32, 0x1p40 + 7, -0x1p32, 0x1p62}) {
+        if (sizeof(J) < sizeof(i64) && std::abs(wrong) > 0x1p31) continue;
         auto places = random_integers(sizes, 0, 330);
         test_tensor<J> good(sizes, layout::contiguous, places);
         places[static_cast<std::size_t>(at)] = wrong;
@@ -176,6 +177,29 @@ void check_wrong_among_many() {
 TEST(gather, finds_a_wrong_index_among_many) {
   check_wrong_among_many<i64>();
   check_wrong_among_many<fg::i32>();
+}
+// The same of a dimension that has more elements than 32 bits count.
+TEST(gather, finds_a_wrong_index_among_many_of_a_long_dimension) {
+  const auto& s = test_stream<host>();
+  const shape sizes{3, 331};
+  const i64 size = (i64{1} << 31) + 5;
+  test_tensor<f32> one({3, 1}), out(sizes);
+  const auto x = one.in().expand({3, size});
+  auto places = random_integers(sizes, 0, 330);
+  places[7] = static_cast<double>(size - 1);
+  test_tensor<i64> good(sizes, layout::contiguous, places);
+  at_every_level<host>([&] {
+    for (const i64 wrong : {size, i64{-1}, i64{1} << 32}) {
+      auto others = places;
+      others[500] = static_cast<double>(wrong);
+      test_tensor<i64> bad(sizes, layout::contiguous, others);
+      test_tensor<f32> kept(sizes);
+      EXPECT_RAISES(fg::gather(s, x, 1, bad.in(), kept.view()), out_of_range, "gather");
+      EXPECT_TRUE(kept.untouched());
+    }
+    fg::gather(s, x, 1, good.in(), out.view());
+    EXPECT_EQ(out.read()[7], one.values()[0]);
+  });
 }
 
 TEST(gather, refuses_bad_arguments) {

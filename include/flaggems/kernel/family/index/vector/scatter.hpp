@@ -26,16 +26,26 @@ struct written_elements {
   FLAGGEMS_HOST_INLINE void write(Block& block, joining how) const {
     if (index_step == 0)
       to_one_index(block, how);
-    else if (how == joining::replace)
-      for_each([](T& place, const T& x) FLAGGEMS_LAMBDA { place = x; });
-    else if (how == joining::sum)
-      for_each([](T& place, const T& x) FLAGGEMS_LAMBDA { join(joining::sum, place, x); });
     else
-      for_each([how](T& place, const T& x) FLAGGEMS_LAMBDA { join(how, place, x); });
+      outlined<typename Block::isa>::template call<each_element>(*this, how);
   }
 
  private:
   static constexpr bool is_added_by_vectors = is_same<T, f32> || is_same<T, f64>;
+
+  /// A function of its own, as a kernel around the loops leaves them too few registers.
+  struct each_element {
+    template <class Isa>
+    FLAGGEMS_HOST_INLINE static void run(const written_elements& given, const joining& by) {
+      const joining how = by;
+      if (how == joining::replace)
+        given.for_each([](T& place, const T& x) FLAGGEMS_LAMBDA { place = x; });
+      else if (how == joining::sum)
+        given.for_each([](T& place, const T& x) FLAGGEMS_LAMBDA { join(joining::sum, place, x); });
+      else
+        given.for_each([how](T& place, const T& x) FLAGGEMS_LAMBDA { join(how, place, x); });
+    }
+  };
 
   FLAGGEMS_HOST_INLINE static void join(joining how, T& place, const T& x) {
     using C = joined_type<T>;
@@ -45,11 +55,14 @@ struct written_elements {
   FLAGGEMS_HOST_INLINE void for_each(const F& f) const {
     const written_elements own = *this;  // a copy, which stores cannot alias
     const auto all = [&](const auto& place, i64 source, i64 indices) FLAGGEMS_LAMBDA {
-      for (i64 i = 0; i < own.n; ++i) {
+      const auto one = [&](i64 i) FLAGGEMS_LAMBDA {
         const auto k = static_cast<i64>(own.index[i * indices]);
-        if (static_cast<u64>(k) >= static_cast<u64>(own.size)) continue;
-        f(own.to[place(i, k)], own.from[i * source]);
-      }
+        if (static_cast<u64>(k) < static_cast<u64>(own.size))
+          f(own.to[place(i, k)], own.from[i * source]);
+      };
+      i64 i = 0;
+      for (; i + 4 <= own.n; i += 4) static_for<4>([&](auto k) FLAGGEMS_LAMBDA { one(i + k); });
+      for (; i < own.n; ++i) one(i);
     };
     // Without products where elements are neighbours: along the dimension, or beside it.
     const bool neighbours = own.from_step == 1 && own.index_step == 1;
