@@ -10,7 +10,7 @@
 
 #include <flaggems/kernel/block/vector/block.hpp>
 #include <flaggems/kernel/block/vector/outlined.hpp>
-#include <flaggems/kernel/expr/rows.hpp>
+#include <flaggems/kernel/expr/vector/rows.hpp>
 
 namespace flaggems::kernels {
 
@@ -166,33 +166,7 @@ FLAGGEMS_HOST_INLINE void run_on_row_groups(host_block<Isa>& block, const Space&
   }
 }
 
-// ---- rows of expressions
-/// The row that is k further than `row` in the last outer dimension.
-template <class T, class C>
-FLAGGEMS_HOST_INLINE arg_row<T, C> next_row(const arg_row<T, C>& row, i64 k) {
-  return {row.data + k * row.along, row.stride, row.along};
-}
-template <class C>
-FLAGGEMS_HOST_INLINE literal<C> next_row(const literal<C>& row, i64) {
-  return row;
-}
-template <class C>
-FLAGGEMS_HOST_INLINE position_row<C> next_row(const position_row<C>& row, i64 k) {
-  return {row.first + k * row.along, row.stride, row.along};
-}
-template <class R, class F, class A>
-FLAGGEMS_HOST_INLINE node<R, F, A> next_row(const node<R, F, A>& row, i64 k) {
-  return {row.f, next_row(row.a, k)};
-}
-template <class R, class F, class A, class B>
-FLAGGEMS_HOST_INLINE node<R, F, A, B> next_row(const node<R, F, A, B>& row, i64 k) {
-  return {row.f, next_row(row.a, k), next_row(row.b, k)};
-}
-template <class R, class F, class A, class B, class D>
-FLAGGEMS_HOST_INLINE node<R, F, A, B, D> next_row(const node<R, F, A, B, D>& row, i64 k) {
-  return {row.f, next_row(row.a, k), next_row(row.b, k), next_row(row.d, k)};
-}
-
+// ---- reductions of expressions' rows
 template <class Isa, class C>
 inline constexpr bool folds_groups<host_block<Isa>, C> = has_group_parts<C>;
 

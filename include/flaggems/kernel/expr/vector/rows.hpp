@@ -262,6 +262,32 @@ class written_row<host_block<Isa>, T, Walk> {
   T* row_ = nullptr;
 };
 
+/// The row that is k further than `row` in the last outer dimension.
+template <class T, class C>
+FLAGGEMS_HOST_INLINE arg_row<T, C> next_row(const arg_row<T, C>& row, i64 k) {
+  return {row.data + k * row.along, row.stride, row.along};
+}
+template <class C>
+FLAGGEMS_HOST_INLINE literal<C> next_row(const literal<C>& row, i64) {
+  return row;
+}
+template <class C>
+FLAGGEMS_HOST_INLINE position_row<C> next_row(const position_row<C>& row, i64 k) {
+  return {row.first + k * row.along, row.stride, row.along};
+}
+template <class R, class F, class A>
+FLAGGEMS_HOST_INLINE node<R, F, A> next_row(const node<R, F, A>& row, i64 k) {
+  return {row.f, next_row(row.a, k)};
+}
+template <class R, class F, class A, class B>
+FLAGGEMS_HOST_INLINE node<R, F, A, B> next_row(const node<R, F, A, B>& row, i64 k) {
+  return {row.f, next_row(row.a, k), next_row(row.b, k)};
+}
+template <class R, class F, class A, class B, class D>
+FLAGGEMS_HOST_INLINE node<R, F, A, B, D> next_row(const node<R, F, A, B, D>& row, i64 k) {
+  return {row.f, next_row(row.a, k), next_row(row.b, k), next_row(row.d, k)};
+}
+
 /// A piece of contiguous elements, or one vector that stands for all: lane i is read at i & mask.
 template <class T, class C>
 struct held_arg {

@@ -90,7 +90,8 @@ using row_loop_function = void (*)(T* const&, const Part&, const i64&, const boo
 /// A tile, except for the loop: compiled once. `lanes`: of the loop's vectors.
 template <class T, class E, class Part>
 FLAGGEMS_NOINLINE void drive_tile(const tiling& space, const target<T>& out, const E& e,
-                                  coordinates& c, i64 lanes, row_loop_function<T, Part> loop) {
+                                  const coordinates& c, i64 lanes,
+                                  row_loop_function<T, Part> loop) {
   using row_type = decltype(copy_of(e.at(c)));
   row_stage<row_type, true> stage;
   row_buffer<T> result;
@@ -98,10 +99,12 @@ FLAGGEMS_NOINLINE void drive_tile(const tiling& space, const target<T>& out, con
   row_piece piece;
   piece.length = n;
   piece.rows = space.rows(c);
-  for (piece.row = 0; piece.row < piece.rows; ++piece.row) {
-    const row_type row = e.at(c);
-    T* const to = out.data + c.offset(out.strides);
-    const bool dense = stride == 1 && row_stage<row_type, true>::is_dense(row);
+  const row_type first = e.at(c);
+  T* to = out.data + c.offset(out.strides);
+  const i64 along = c.rank > 0 ? out.strides[c.rank - 1] : 0;
+  const bool dense = stride == 1 && row_stage<row_type, true>::is_dense(first);
+  for (piece.row = 0; piece.row < piece.rows; ++piece.row, to += along) {
+    const row_type row = next_row(first, piece.row);
     for (piece.begin = 0; piece.begin < n; piece.begin += piece.count) {
       const i64 left = n - piece.begin;
       piece.whole = left >= lanes;
@@ -112,7 +115,6 @@ FLAGGEMS_NOINLINE void drive_tile(const tiling& space, const target<T>& out, con
       loop(vectors, part, piece.count, space.streamed && direct && is_line(vectors));
       if (!direct) drain_buffer(to + piece.begin * stride, stride, result.data(), piece.count);
     }
-    if (piece.rows > 1) ++c.at[c.rank - 1];
   }
 }
 
