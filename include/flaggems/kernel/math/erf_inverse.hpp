@@ -38,6 +38,21 @@ FLAGGEMS_INLINE V erfc(FLAGGEMS_VALUE(V) x) {
   if constexpr (has_exp2_at_once<V>) return erfc_fused(x);
   constexpr int top = exponent_bias<V> + lift<V>;
   constexpr T limit = is_f32_value<V> ? T(10.2f) : T(27.3);
+  if constexpr (is_f32_value<V> && fuses_at_once<V>) {
+    // The rest of a^2 is one sum, and the quotient may be infinite where it is not taken.
+    const V a = lesser_of(V(limit), abs(x)), z = a * a, t = a * V(T(1.41421356237309504880));
+    const V near_zero = fma(V(-x),
+                            horner(z, 1.1283791601f, -0.37612578409f, 0.11282383445f,
+                                   -0.026733616304f, 0.004675947541f),
+                            V(T(1)));
+    V shifted, above, below;
+    normal_tail(t, t, above, below);
+    const V r = reduce_ln2<top>(V(-z), shifted) - fused(a, a, V(-z));
+    const V quotient = near_quotient(above, V(below * t));
+    const V tail = scaled_exp(quotient, r) * power_from(shifted) * V(power_of_two<V>(1 - lift<V>));
+    const V distant = select(mask_of<V>(x < V(T(0))), V(V(T(2)) - tail), tail);
+    return select(mask_of<V>(a < V(T(0.46875f))), near_zero, distant);
+  }
   const V near_zero = V(T(1)) - erf_near_zero<V>(x), a = keep_within(abs(x), T(0.5f), limit);
   const V t = a * V(T(1.41421356237309504880));
   V shifted, above, below;
