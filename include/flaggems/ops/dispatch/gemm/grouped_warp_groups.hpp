@@ -54,6 +54,7 @@ class grouped_warp_product {
   }
 
  private:
+  static constexpr i64 box_rows = 64;  // limit: as kernels load them
   static constexpr i64 most = i64{1} << 30, most_stride = i64{1} << 38;
   static constexpr int block_lines = kernels::sums_of_blocks::lines;
   static constexpr i64 terms = 128 / i64{sizeof(T)};  // limit: of a step
@@ -84,7 +85,7 @@ class grouped_warp_product {
     return is_scaled_by_step(a) && is_scaled_by_step(b) && a.lines_each == 1 &&
                    (b.lines_each == block_lines || b.lines_each >= space.n)
                ? nullptr
-               : "its scales are not of steps, a row and 128 columns each";
+               : "its scales are not of steps, a row and 128 columns each";  // limit
   }
   /// Whether groups have so many rows that mma.sync takes longer.
   bool are_many() const {
@@ -170,7 +171,7 @@ class grouped_warp_product {
                            kernels::is_vec_aligned<4>(static_cast<const Out*>(call_.out.data));
     const tensor_map b_boxes = map_of_b(tile::n);
     const tensor_map a_boxes =
-        Gathers ? b_boxes : map_of_a(space.a_batched != 0, i64{64} / tile::cluster);
+        Gathers ? b_boxes : map_of_a(space.a_batched != 0, box_rows / tile::cluster);
     config_.tiles = kernels::min_of(tiles, units_ / tile::cluster);
     config_.cluster = tile::cluster;
     config_.threads = tile::threads;

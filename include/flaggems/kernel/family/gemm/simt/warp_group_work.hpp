@@ -128,6 +128,44 @@ struct sums_of_blocks {
   i64 a_row, a_step, b_row, b_step, a_batch = 0, b_batch = 0;
 };
 
+/// What a step's sums are multiplied by: nothing.
+struct no_factors {
+  template <class C>
+  FLAGGEMS_INLINE C add(int, int, C sum, C all) const {
+    return all + sum;
+  }
+};
+/// The scales of a thread's rows, times the one of the tile's columns.
+template <int Parts>
+struct block_factors {
+  f32 at[Parts][2];
+  FLAGGEMS_INLINE f32 add(int p, int e, f32 sum, f32 all) const {
+    return fma(sum, at[p][e / 2 % 2], all);
+  }
+};
+/// The lines of a whose scales a thread's rows have, looked up once a tile where lines are
+/// anywhere.
+template <class Space, class Sums, int Parts>
+struct rows_of_scales {
+  i32 first, last, lines[Space::groups ? 2 * Parts : 1];
+  FLAGGEMS_INLINE rows_of_scales(const Space& space, const typename Space::place& to, u32 thread)
+      : first(to.i + static_cast<i32>(thread / 32 * 16 + thread % 32 / 4)),
+        last(space.row_end(to) - 1),
+        lines{} {
+    if constexpr (Space::groups && Sums::scales) {
+      FLAGGEMS_SIMT_UNROLL
+      for (int e = 0; e < 2 * Parts; ++e)
+        lines[e] = max_of(space.line(to, min_of(first + e / 2 * 64 + e % 2 * 8, last)), 0);
+    }
+  }
+  FLAGGEMS_INLINE i32 operator()(int p, int h) const {
+    if constexpr (Space::groups)
+      return lines[2 * p + h];
+    else
+      return min_of(first + p * 64 + h * 8, last);
+  }
+};
+
 }  // namespace flaggems::kernels
 
 FLAGGEMS_TEXT("flaggems/kernel/family/gemm/simt/warp_group_work.hpp");

@@ -364,43 +364,12 @@ class warp_group_product {
     hold(sums);
   }
 
-  /// What a step's sums are multiplied by.
-  struct no_factors {
-    FLAGGEMS_INLINE C add(int, int, C sum, C all) const { return all + sum; }
-  };
-  /// The scales of a thread's rows, times the one of the tile's columns.
-  struct block_factors {
-    f32 at[parts][2];
-    FLAGGEMS_INLINE f32 add(int p, int e, f32 sum, f32 all) const {
-      return fma(sum, at[p][e / 2 % 2], all);
-    }
-  };
-  /// The lines of a whose scales a thread's rows have, looked up once a tile where lines are
-  /// anywhere.
-  struct scale_rows {
-    i32 first, last, lines[Space::groups ? 2 * parts : 1];
-    FLAGGEMS_INLINE scale_rows(const Space& space, const place& to, u32 thread)
-        : first(to.i + static_cast<i32>(thread / 32 * 16 + thread % 32 / 4)),
-          last(space.row_end(to) - 1),
-          lines{} {
-      if constexpr (Space::groups && Sums::scales) {
-        FLAGGEMS_SIMT_UNROLL
-        for (int e = 0; e < 2 * parts; ++e)
-          lines[e] = max_of(space.line(to, min_of(first + e / 2 * 64 + e % 2 * 8, last)), 0);
-      }
-    }
-    FLAGGEMS_INLINE i32 operator()(int p, int h) const {
-      if constexpr (Space::groups)
-        return lines[2 * p + h];
-      else
-        return min_of(first + p * 64 + h * 8, last);
-    }
-  };
+  using scale_rows = rows_of_scales<Space, Sums, parts>;
   FLAGGEMS_INLINE auto factors_of([[maybe_unused]] const place& to, [[maybe_unused]] i32 step,
                                   [[maybe_unused]] const scale_rows& rows) const {
     if constexpr (Sums::scales) {
       static_assert(Sums::lines % Tile::n == 0);
-      block_factors r;
+      block_factors<parts> r;
       // (A cluster's last columns may all be past the end.)
       const i32 j = a_sharers > 1 ? min_of(to.j, space_.n - 1) : to.j;
       const f32 of_columns =
