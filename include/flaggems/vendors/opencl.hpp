@@ -3,7 +3,7 @@
 //
 // OpenCL devices whose drivers take LLVM's code (cl_khr_spir), as PoCL does, or PTX, as NVIDIA's
 // does; the library is opened at first use. clang or NVRTC compiles kernels when they are first
-// launched, unless the program has them already. Run on PoCL 3.1; NVIDIA's driver was simulated.
+// launched, unless the program has them already. Run on PoCL 3.1 and on an H200 (docs/use.md).
 #pragma once
 
 #include <flaggems/device/check_device.hpp>

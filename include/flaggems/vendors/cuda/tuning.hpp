@@ -60,15 +60,16 @@ struct tuning<families::gemm, Device> : default_tuning<families::gemm, Device> {
   /// The same with scales of 128 lines, all of a tile.
   static constexpr warp_group_numbers warp_group_block_tiles[] = {{128, 128, 6, 2, false, 798, 130},
                                                                   {128, 64, 8, 1, false, 606, 70}};
-  /// Groups of rows (not measured): of 16 bits, of few columns, of each step by itself, and that
-  /// with scales of blocks. Clusters share rows, where columns are so many tiles times a number.
-  static constexpr warp_group_numbers grouped_warp_tile = {128, 256, 4, 2, false, 0, 0},
+  /// Groups of rows: of 16 bits, of few columns, of each step by itself, and that with scales of
+  /// blocks. Clusters share rows, where columns are so many tiles times a number. H200, 256 rows of
+  /// 32 groups: the first 452 us, in clusters of 2 464; the third 303, without 309.
+  static constexpr warp_group_numbers grouped_warp_tile = {128, 256, 4, 1, false, 0, 0},
                                       grouped_warp_few_columns_tile = {128, 128, 6, 1, false, 0, 0},
                                       grouped_warp_step_tile = {128, 128, 6, 2, false, 0, 0},
                                       grouped_warp_block_tile = {128, 128, 6, 2, false, 0, 0};
-  /// For more rows than these of a group: H200, 16 rows by mma.sync are as fast as by PyTorch, 64
-  /// at 0.4 to 0.7 of that. (Not measured where lines are copied.)
-  static constexpr i64 grouped_warp_rows = 16, gathered_warp_rows = 64;
+  /// For more rows than these of a group. H200, 16 rows: 233 us, by mma.sync 281; copied lines, 256
+  /// tokens by 8 of 32 experts: 809 us, by mma.sync 1,174.
+  static constexpr i64 grouped_warp_rows = 8, gathered_warp_rows = 16;
   static constexpr warp_group_costs warp_group_other_costs = {0.00095, 8100, 0.0113, 256};
   /// Rows of a cluster's blocks that pass over all columns together: 8192^3 in 797 TFLOP/s, by half
   /// as many 787, by twice as many 789.
