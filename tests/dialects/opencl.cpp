@@ -69,6 +69,20 @@ TEST_F(ptx_device, scratch_is_local_or_in_a_workspace) {
   flaggems_test::sum_in_scratch_of<opencl>({1000, most, most + 1, 3 * most});
 }
 
+// A kernel that may have fewer threads than a launch asks for would leave work undone.
+TEST_F(ptx_device, more_threads_than_a_kernel_may_have_are_an_error) {
+  const fg::stream<opencl> s;
+  auto sum = fg::from_values<i64>(s, {7}, {1});
+  flaggems_test::many_words<5> words{};
+  fail("a function's threads", 1, 64);
+  EXPECT_TRUE(contains(error_of([&] {
+                         fg::launch<flaggems_test::weighted_words>(
+                             s, config_of("weighted_words", 1), words, sum.data());
+                       }),
+                       "weighted_words: expected blocks of 128 threads, got at most 64"));
+  EXPECT_EQ(fg::to_host(s, sum).data()[0], 7);
+}
+
 // By value up to most_argument_bytes, an address among them.
 TEST_F(ptx_device, arguments_may_be_of_any_size) {
   launch_many_words<opencl, 1>(3);

@@ -14,12 +14,13 @@ class attention_fused : public testing::Test {};
 using devices = all_devices;
 TYPED_TEST_SUITE(attention_fused, devices);
 
-/// Sums over what a bias of `sizes` is broadcast over, of [batch, heads, queries, keys].
-values sum_to(const problem& p, const shape& sizes, const values& of) {
-  values r(index(sizes.numel()));
+/// Calls f(score, place) with each of [batch, heads, queries, keys] and where a bias of `sizes`
+/// that is broadcast to them has its number.
+template <class F>
+void each_score(const problem& p, const shape& sizes, const F& f) {
   const i64 all[] = {p.batch, p.heads, p.queries, p.keys};
   const int lead = 4 - sizes.rank();
-  for (i64 i = 0; i < static_cast<i64>(of.size()); ++i) {
+  for (i64 i = 0; i < p.batch * p.heads * p.queries * p.keys; ++i) {
     i64 rest = i, at = 0, step = 1;
     for (int d = 3; d >= 0; --d) {
       const i64 c = rest % all[d];
@@ -28,26 +29,19 @@ values sum_to(const problem& p, const shape& sizes, const values& of) {
       at += sizes[d - lead] == 1 ? 0 : c * step;
       step *= sizes[d - lead];
     }
-    r[index(at)] += of[index(i)];
+    f(index(i), index(at));
   }
+}
+/// Sums over what a bias of `sizes` is broadcast over.
+values sum_to(const problem& p, const shape& sizes, const values& of) {
+  values r(index(sizes.numel()));
+  each_score(p, sizes, [&](std::size_t score, std::size_t place) { r[place] += of[score]; });
   return r;
 }
 /// A bias as one number a score.
 values spread(const problem& p, const shape& sizes, const values& bias) {
   values r(index(p.batch * p.heads * p.queries * p.keys));
-  const i64 all[] = {p.batch, p.heads, p.queries, p.keys};
-  const int lead = 4 - sizes.rank();
-  for (i64 i = 0; i < static_cast<i64>(r.size()); ++i) {
-    i64 rest = i, at = 0, step = 1;
-    for (int d = 3; d >= 0; --d) {
-      const i64 c = rest % all[d];
-      rest /= all[d];
-      if (d < lead) continue;
-      at += sizes[d - lead] == 1 ? 0 : c * step;
-      step *= sizes[d - lead];
-    }
-    r[index(i)] = bias[index(at)];
-  }
+  each_score(p, sizes, [&](std::size_t score, std::size_t place) { r[score] = bias[place]; });
   return r;
 }
 

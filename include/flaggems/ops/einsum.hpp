@@ -190,7 +190,7 @@ einsum_factor<T, D> einsum_factor_of(const tensor_view<const T, D>& x, const sha
   return {{unchecked_t{}, x.data(), sizes, strides}, order};
 }
 
-/// Whether some dimensions beside each other are one.
+/// Whether `count` dimensions from `first` on may be joined into one.
 template <class View>
 bool are_joined(const View& v, int first, int count) {
   for (int d = first; d + 1 < first + count; ++d)
