@@ -59,10 +59,10 @@ extern "C" __global__ void follow(const __grid_constant__ words w, u64 shared, u
   if (threadIdx.x == 0) **(u64**)out += 1;
 }
 extern "C" __global__ void __launch_bounds__(1024) wide(const __grid_constant__ words w, u64 shared, u64 memory, u64 out, u64) {
-  if (threadIdx.x == 0) *(u64*)out = 1;
+  atomicAdd((u64*)out, 1ull);
 }
 extern "C" __global__ void __launch_bounds__(256) bounded(const __grid_constant__ words w, u64 shared, u64 memory, u64 out, u64) {
-  if (threadIdx.x == 0) *(u64*)out = 1;
+  atomicAdd((u64*)out, 1ull);
 }
 )";
 constexpr const char* kernels[] = {"facts", "reverse", "follow", "bounded", "wide"};
@@ -316,13 +316,26 @@ class device {
            result_of(result) + ", " + std::to_string(found[3]));
   }
   void ask_of_sizes(void* program) const {
-    for (const char* name : {"facts", "bounded", "wide"}) {
-      size_t most = 0;
+    for (const char* name : {"bounded", "wide"}) {
+      size_t said = 0;
       void* const kernel = kernel_of(program, name);
-      call.clGetKernelWorkGroupInfo.call(kernel, id_, cl::kernel_work_group_size, sizeof(most),
-                                         &most, nullptr);
-      const std::size_t wanted = std::string(name) == "wide" ? 1024 : 256;
-      expect(std::string("work-items of a group of ") + name, most >= wanted, std::to_string(most));
+      call.clGetKernelWorkGroupInfo.call(kernel, id_, cl::kernel_work_group_size, sizeof(said),
+                                         &said, nullptr);
+      tell(std::string("work-items of a group of ") + name + ", says the driver",
+           std::to_string(said));
+      const size_t bound = std::string(name) == "wide" ? 1024 : 256;
+      for (const size_t items : {size_t{256}, size_t{512}, size_t{1024}}) {
+        std::array<u64, row_words> found{};
+        launch how;
+        how.items = items;
+        const int result = run_for_row(kernel, how, found);
+        const std::string question = std::to_string(items) + " work-items of " + name;
+        const std::string ran = result_of(result) + ", " + std::to_string(found[0]) + " ran";
+        if (items <= bound)
+          expect(question, result == 0 && found[0] == items, ran);
+        else
+          tell(question, ran);
+      }
     }
   }
   void ask_of_marks() const {

@@ -74,12 +74,11 @@ TEST_F(ptx_device, more_threads_than_a_kernel_may_have_are_an_error) {
   const fg::stream<opencl> s;
   auto sum = fg::from_values<i64>(s, {7}, {1});
   flaggems_test::many_words<5> words{};
-  fail("a function's threads", 1, 64);
-  EXPECT_TRUE(contains(error_of([&] {
-                         fg::launch<flaggems_test::weighted_words>(
-                             s, config_of("weighted_words", 1), words, sum.data());
-                       }),
-                       "weighted_words: expected blocks of 128 threads, got at most 64"));
+  fg::launch_config config = config_of("weighted_words", 1);
+  config.threads = 1056;
+  EXPECT_TRUE(contains(
+      error_of([&] { fg::launch<flaggems_test::weighted_words>(s, config, words, sum.data()); }),
+      "weighted_words: expected blocks of 1056 threads, got at most 1024"));
   EXPECT_EQ(fg::to_host(s, sum).data()[0], 7);
 }
 
@@ -169,6 +168,13 @@ TEST(opencl_ptx, runs_on_the_capability_and_later_ones) {
   EXPECT_FALSE(runs("compute_90", "compute_90a"));
   EXPECT_FALSE(runs("compute_90", "spir64"));
   EXPECT_EQ(fd::opencl_ptx_api::target_of(120), "compute_120");
+}
+
+TEST(opencl_ptx, says_how_many_threads_an_entry_allows) {
+  const auto threads_of = &fd::opencl_ptx_api::threads_of;
+  EXPECT_EQ(threads_of(")\n.maxntid 512, 1, 1\n{"), 512);
+  EXPECT_EQ(threads_of(")\n.maxntid 64"), 64);
+  EXPECT_EQ(threads_of(")\n{"), 0);
 }
 
 TEST(opencl_ptx, says_what_the_entrys_pointers_are_to) {

@@ -26,7 +26,8 @@ class launch_watch {
   launch_watch()
       : before_(fg::set_launch_hook([](const fg::launch_event& e) {
           if (!e.rejected.empty()) return;
-          if (e.kernel.find("gemm_grouped_tiles") != std::string_view::npos)
+          if (e.kernel.find("gemm_grouped_tiles") != std::string_view::npos ||
+              e.kernel.find("gemm_grouped_warp_groups") != std::string_view::npos)
             ++seen.on_units;
           else if (e.kernel.find("gemm_grouped") != std::string_view::npos)
             ++seen.portable;

@@ -401,8 +401,8 @@ TYPED_TEST(groups_of_many_rows, second_products_of_experts) {
     count_launches([&] {
       fg::fused_experts_impl(s, x.in(), w1.in(), w2.in(), weights.in(), ids.in(), out.view());
     });
-    EXPECT_EQ(of_groups.all, 1);
-    EXPECT_EQ(of_groups.copies, 0);
+    EXPECT_EQ(of_groups.all, 2);
+    EXPECT_EQ(of_groups.copies, 1);
     const auto dot = [](const auto& a, i64 row, const auto& b, i64 line, i64 terms) {
       double sum = 0;
       for (i64 q = 0; q < terms; ++q)

@@ -262,6 +262,11 @@ struct opencl : detail::simt_policies<32>, detail::packed_launch<opencl, detail:
     void* const program = load_module(image.data(), static_cast<i64>(image.size()));
     void* const native = find_function(program, detail::entry_name);  // it keeps the program
     calls().clReleaseProgram.call(program);
+    if (d.capability > 0) {  // NVIDIA's driver answers 256 of all kernels, and runs more
+      const int bound = detail::opencl_ptx_api::threads_of(image);
+      if (bound > 0) most = (std::min)(most, bound);
+      return native;
+    }
     std::size_t allowed = 0;
     detail::opencl_call(op, calls().clGetKernelWorkGroupInfo, native, d.id,
                         detail::cl::kernel_work_group_size, sizeof(allowed), &allowed, nullptr);

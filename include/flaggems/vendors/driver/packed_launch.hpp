@@ -127,11 +127,13 @@ struct packed_launch {
   static void start(packed_kernel& kernel, int index, Stream s, const launch_config& config,
                     const void* words, std::size_t bytes) {
     const packed_limits limits = Device::limits(config.op, index);
-    const int threads = kernels::round_up((std::max)(config.threads, 1) * config.cluster,
-                                          int{Device::geometry::warp_size});
-    if (threads > kernel.max_threads) [[unlikely]]
-      raise(errc::not_supported, config.op, text("blocks of ") + text(threads) + " threads",
+    constexpr int warp_size = Device::geometry::warp_size;
+    const int of_block = kernels::round_up((std::max)(config.threads, 1), warp_size);
+    if (of_block > kernel.max_threads) [[unlikely]]
+      raise(errc::not_supported, config.op, text("blocks of ") + text(of_block) + " threads",
             "at most " + text(kernel.max_threads) + " of this kernel here");
+    // A block in a cluster's place has as many threads as it may.
+    const int threads = (std::min)(of_block * config.cluster, kernel.max_threads);
     const i64 fixed = kernels::exchange_bytes + i64{limits.slot_bytes} * threads;
     i64 grid = (std::min)(config.tiles, config.blocks_per_unit > 0
                                             ? i64{limits.compute_units} * config.blocks_per_unit

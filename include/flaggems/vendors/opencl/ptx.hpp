@@ -51,11 +51,17 @@ struct opencl_ptx_api : nvrtc_compiler {
   static text finish(std::string& ptx) {
     while (!ptx.empty() && ptx.back() == '\0') ptx.pop_back();
     if (ptx.find(std::string(".entry ") + entry_name + "(") == ptx.npos) return {};
-    if (ptx.find(".maxntid ") == ptx.npos) return text("PTX without an entry's threads");
+    if (threads_of(ptx) == 0) return text("PTX without an entry's threads");
     return state_space_of_parameter(ptx, entry_name, 1, ".shared") &&
                    state_space_of_parameter(ptx, entry_name, 2, ".global")
                ? text()
                : text("PTX without the parameters of an entry");
+  }
+  /// The threads a block that PTX of one entry allows, or 0: it does not say.
+  static int threads_of(std::string_view ptx) noexcept {
+    constexpr std::string_view directive = ".maxntid ";
+    const std::size_t at = ptx.find(directive);
+    return at == ptx.npos ? 0 : number_at(ptx.substr(at + directive.size()));
   }
   /// PTX for a capability is for all later ones, too.
   static bool runs(std::string_view device, std::string_view image) noexcept {
@@ -68,11 +74,13 @@ struct opencl_ptx_api : nvrtc_compiler {
   static int capability_of(std::string_view target) noexcept {
     const std::string_view before = compute;
     if (target.substr(0, before.size()) != before) return 0;
+    target.remove_prefix(before.size());
+    return target.find_first_not_of("0123456789") == target.npos ? number_at(target) : 0;
+  }
+  static int number_at(std::string_view digits) noexcept {
     int number = 0;
-    for (const char c : target.substr(before.size())) {
-      if (c < '0' || c > '9') return 0;
+    for (const char c : digits.substr(0, digits.find_first_not_of("0123456789")))
       number = 10 * number + (c - '0');
-    }
     return number;
   }
 };

@@ -160,7 +160,7 @@ struct entry_of {
 
 namespace flaggems::kernels {
 
-/// NVIDIA's OpenCL runs 256 threads a block at most of an entry that does not say how many.
+/// With what an entry says of its threads, PTX's compiler leaves registers for all of them.
 template <class Entry>
 inline constexpr int threads_of_entry = Entry::max_threads > 0 ? Entry::max_threads
                                         : Entry::threads > 0   ? Entry::threads
