@@ -30,6 +30,11 @@ void note(const flaggems::launch_event& e) {
   if (where == "host") where += "@" + std::string(to_string(flaggems::isa()));
   // "NVIDIA H200", or "simulated GPU 0"
   if (where == "cuda") where += "@" + std::string(flaggems::cuda::properties(0).name.view());
+#ifdef FLAGGEMS_TEST_DEVICE
+  using tested = FLAGGEMS_TEST_DEVICE;
+  if (where == tested::name)  // neither the host nor flaggems::cuda, which are named by now
+    where += "@" + std::string(tested::properties(0).name.view());
+#endif
   of_this_test()[std::string(e.op)].insert(where);
 }
 

@@ -361,7 +361,9 @@ void* clCreateKernel(void* handle, const char* name, int* result) {
     parameters = parameters_of(program->text, name);
   }
   auto* const kernel = made<sim_kernel>();
-  if (!program->is_source) kernel->most_threads = fd::opencl_ptx_api::threads_of(program->text);
+  const size bound = program->text.find(".maxntid ");
+  if (bound != std::string::npos)
+    kernel->most_threads = std::atoi(program->text.c_str() + bound + 9);
   kernel->device = program->device;
   kernel->code = static_cast<function*>(code);
   kernel->is_set.resize(parameters.size());

@@ -114,7 +114,7 @@ DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx9
 | kunlun | all but launches of operators | - | - |
 | level_zero | 32 lanes | to SPIR-V by clang 15 and llvm-spirv 15 | Level Zero 1.4 |
 | opencl | run on a real driver, PoCL 3.1: the suites of devices, most operators | by clang 15 for spir64 | OpenCL 3.0 |
-| opencl on NVIDIA's driver | 32 lanes | to PTX by NVRTC for compute_80 | OpenCL 3.0 |
+| opencl on NVIDIA's driver | 32 lanes; all typed suites run on an H200 (bench/results/tests-h200-opencl.json) | to PTX by NVRTC for compute_80 | OpenCL 3.0 |
 """
 
 
@@ -173,6 +173,7 @@ def main():
           for op, places in ran.items()}
     gpus = {p.split("@")[1] for places in ran.values() for p in places
             if p.startswith("cuda@") and not p.startswith("cuda@simulated")}
+    opencl_gpus = {p.split("@")[1] for places in ran.values() for p in places if p.startswith("opencl@NVIDIA")}
     levels, fewer = set().union(*at.values()), {}
     if args.merge:
         heading = before.partition("in these results:")[2].partition("\n## ")[0]
@@ -196,7 +197,9 @@ def main():
             marks = [old if new == "-" else new
                      for old, new in zip(had.groups() if had else "---", marks)]
         marks.append("compiled" if kernel_of(name) in compiled else "-")
-        marks += [mark if ATEN_NAMES.get(name, name) in judged[device] else "-" for device, mark in others.items()]
+        for device, mark in others.items():
+            is_on_gpu = any(p.startswith(f"{device}@NVIDIA") for p in places)
+            marks.append("run" if is_on_gpu else mark if ATEN_NAMES.get(name, name) in judged[device] else "-")
         own = at.get(SAME_LAUNCH.get(name, name), set()) | fewer.get(name, set())
         if own >= levels:
             fewer.pop(name, None)
@@ -224,12 +227,12 @@ driver, whose launches the emulator runs with warps of 32), **compiled** (an ins
 tests/device_compile, which CI compiles to machine code or bitcode by NVRTC for sm_90a, as C++ for
 OpenCL for spir64, as HIP for gfx90a or gfx1030 in turn; not run). The last columns are of device types
 of other vendors, which PyTorch's samples in f32 ran on (tests/opinfo): over a simulated driver, or on a real
-**driver**, PoCL. The host's levels in these results:
+**driver**, PoCL. (**run** there: on {" and ".join(sorted(opencl_gpus))}, by NVIDIA's OpenCL.) The host's levels in these results:
 {in_order(levels)}.{at_fewer}
 
 ## Device types of other vendors
 
-No chip has run these. All but hip32 and hygon pass the suite of devices (tests/device/conformance.cpp) over a simulated
+No chip has run these but opencl. All but hip32 and hygon pass the suite of devices (tests/device/conformance.cpp) over a simulated
 driver; those with lanes below also pointwise operators, reductions, softmax and sorting (tests/dialects), whose launches
 the emulator runs. Those with a column below passed PyTorch's samples of the operators that it marks.
 

@@ -30,7 +30,12 @@ FLAGGEMS_INLINE f32 gelu_slope_fused(f32 x) {
   const f32 q =
       fused_horner(u, 0.3989316766f, 0.09017577438f, 0.07281917711f, 0.06158046683f, 0.0205041617f,
                    0.03318043105f, 0.001050291291f, -0.01938197723f, 0.006218000817f);
-  const f32 root = near_exp2(a * a * -0.36067376f);  // its square may be subnormal
+  const f32 b = lesser_of(20.0f, a), square = b * b, power = square * -0.36067376f;
+  // What rounding took from the power, which is 60 ulp of its exponential.
+  const f32 rest =
+      fused(square, -4.8149076e-09f,
+            fused(fused(b, b, -square), -0.36067376f, fused(square, -0.36067376f, -power)));
+  const f32 root = near_exp2(power) * fused(rest, 0.69314718f, 1.0f);
   const f32 below = root * ((0.751791537f - a) - 1.21144499e-08f) * q * root;
   return x < 0.0f ? below : 1.0f - below;
 }
