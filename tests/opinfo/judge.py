@@ -17,6 +17,7 @@ Python package with what ATen was called with, and compares with ATen in float64
                                and what none of them has of nobody
     judge.py --share N         of each overload's calls the first eight and each Nth
     judge.py --part K/N        the K-th of N parts of the OpInfos and of the rows
+    judge.py --besides REPORT  without the operators of which an earlier report has samples, on any of its devices
 Exit status 77: PyTorch or the package is not installed.
 """
 import argparse
@@ -292,6 +293,12 @@ def host():
     return Device("host", lambda name: getattr(ops, name))
 
 
+def keys_of_report(path):
+    """The operators of which a report has samples."""
+    lines = path.read_text(encoding="utf-8").partition("\n## operators: samples and passed on ")[2].partition("\n\n")[0]
+    return {line.split()[-1] for line in lines.splitlines()[1:]}
+
+
 def refusing():
     """A device type that refuses every call: planted, to be noticed."""
     def operator(_name):
@@ -309,6 +316,7 @@ class Judge:
     def __init__(self, devices, options):
         self.devices, self.share, self.mutate = devices, options.share, options.mutate
         self.all_samples, self.partial = options.reference, options.partial
+        self.judged_before = set().union(*map(keys_of_report, options.besides))
         self.planted, self.missed = 0, []
         self.seen, self.met = set(), collections.Counter()
         self.composed = set()
@@ -376,6 +384,8 @@ class Judge:
 
     def judge_device(self, device, call, is_wrong):
         """The results, if they are right."""
+        if call.key in self.judged_before:
+            return None
         start = time.monotonic()
         try:
             got = ours(device, call)
@@ -617,6 +627,7 @@ def main():
     parser.add_argument("--partial", action="store_true")
     parser.add_argument("--share", type=int, default=1, metavar="N")
     parser.add_argument("--part", default="0/1", metavar="K/N")
+    parser.add_argument("--besides", action="append", default=[], type=pathlib.Path, metavar="REPORT")
     options = parser.parse_args()
     part, parts = (int(x) for x in options.part.split("/"))
     dtypes = DTYPES if options.dtypes is None else [getattr(torch, d) for d in options.dtypes.split(",")]
