@@ -73,18 +73,25 @@ TYPED_TEST(fractional_pools, and_gradients) {
   EXPECT_EQ(r.first.shape_of(), (shape{1, 1, 3}));
   EXPECT_EQ(fg::fractional_max_pool2d(s, none.in(), {2, 2}, {1, 3}, no_sample.in()).first.size(0),
             0);
-  // Samples outside of [0, 1) are as 0 or 1, NaN as 0.
+  // Samples outside of [0, 1) are taken as they are, but lead to no place outside; NaN is as 0.
   const shape square{1, 9, 9};
   test_tensor<T, D> image(square, layout::contiguous, random_values(square));
   const auto of = [&](double u) {
     test_tensor<T, D> samples({1, 1, 2}, layout::contiguous, {u, u});
-    const auto pooled = fg::fractional_max_pool2d(s, image.in(), {2, 2}, {4, 4}, samples.in());
+    const auto pooled = fg::fractional_max_pool2d(s, image.in(), {1, 1}, {5, 5}, samples.in());
     return values_of(pooled.second);
   };
-  for (const double u : {-1.0, -double{INFINITY}, double{NAN}}) expect_equal(of(u), of(0));
-  for (const double u : {1.0, 2.0, double{INFINITY}, 6e4})
+  for (const double u : {-1.0, -0.75, 1.0, 2.0, 4.875}) {
+    std::vector<double> want;
+    for (i64 y = 0; y < 5; ++y)
+      for (i64 z = 0; z < 5; ++z)
+        want.push_back(static_cast<double>(9 * begin_of(u, y, 9, 1, 5) + begin_of(u, z, 9, 1, 5)));
+    expect_equal(of(u), want);
+  }
+  for (const double u : {-double{INFINITY}, double{INFINITY}, double{NAN}})
+    expect_equal(of(u), of(0));
+  for (const double u : {-6e4, 6e4})
     for (const double at : of(u)) EXPECT_TRUE(at >= 0 && at < 81) << u;
-  expect_equal(of(3), of(1));
 }
 
 #if FLAGGEMS_TEST_HOST  // about the host

@@ -119,9 +119,10 @@ void fractional_pool_gradient(const char* op, const S& stream, const tensor_view
 /// output_size windows along each dimension, at (i + u) (size - kernel) / (output_size - 1) without
 /// fractions, less u times the same, for a number u of random_samples; the last one at the end.
 ///
-/// self [N, C, H, W] or [C, H, W], random_samples [N, C, 2] of [0, 1), for columns, then rows;
-/// output, indices of self's rank; floating point and i64, any strides, of memory of their own.
-/// Raises shape_mismatch, invalid_argument or overlap before anything is written.
+/// self [N, C, H, W] or [C, H, W], random_samples [N, C, 2] of [0, 1), for columns, then rows (by
+/// others windows begin where these formulas say, but within self, and by NaN as by 0); output,
+/// indices of self's rank; floating point and i64, any strides, of memory of their own. Raises
+/// shape_mismatch, invalid_argument or overlap before anything is written.
 /// aten::fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, Tensor
 /// random_samples, *, Tensor(a!) output, Tensor(b!) indices)
 template <stream_like S, tensor_like X, tensor_like U, tensor_like Out, tensor_like Indices>

@@ -16,10 +16,11 @@ struct fractional_axis {
   FLAGGEMS_INLINE i64 begin(C sample, i64 i) const {
     if (i == result - 1) return size - extent;
     const C step = static_cast<C>(size - extent) / static_cast<C>(result - 1);
-    // A sample outside of its range, or NaN, must not lead outside of the image.
-    const C u = sample >= C(0) ? min_of(sample, C(1)) : C(0);
+    // No sample, as one outside of its range, leads outside of the image.
+    const C most = C(1 << 20);
+    const C u = sample > -most && sample < most ? sample : C(0);
     const i64 at = static_cast<i64>((static_cast<C>(i) + u) * step) - static_cast<i64>(u * step);
-    return min_of(at, size - extent);
+    return max_of(i64{0}, min_of(at, size - extent));
   }
 };
 
