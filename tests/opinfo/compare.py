@@ -12,6 +12,8 @@ BYTES = {torch.float8_e4m3fn, torch.float8_e5m2}  # ATen compares none
 PRODUCTS = {"mm": 0, "bmm": 0, "mv": 0, "linear": 0, "addmm": 1, "baddbmm": 1,
             "scaled_dot_product_attention": 0, "_scaled_mm": 0, "flaggems::fp8_matmul": 0,
             "_weight_int4pack_mm_with_scales_and_zeros": 0}
+# Factors of matrices, whose entries are sums along a line.
+FACTORS = {"linalg_ldl_factor", "linalg_ldl_factor_ex"}
 # Networks, which round their states at each step.
 RECURRENT = {"lstm", "gru", "rnn_tanh", "rnn_relu"}
 # Whose results behind the first are f32 for 16-bit floats, as ATen's are on CUDA but not on the CPU.
@@ -76,6 +78,8 @@ def reduced(call, result):
     if name.startswith("_scaled_dot_product"):
         queries, head = tensors[0].shape[-2:]
         return head * max(1, queries, *(t.shape[-2] for t in tensors[:4]))
+    if name in FACTORS:
+        return max(1, tensors[0].shape[-1])
     if name in RECURRENT:
         return max(1, tensors[0].numel())
     if name.lstrip("_").startswith("conv"):
