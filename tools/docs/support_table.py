@@ -113,7 +113,7 @@ DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx9
 | mlu | all but launches of operators | - | - |
 | kunlun | all but launches of operators | - | - |
 | level_zero | 32 lanes | to SPIR-V by clang 15 and llvm-spirv 15 | Level Zero 1.4 |
-| opencl | run on a real driver, PoCL 3.1: the suites of devices, most operators | by clang 15 for spir64 | OpenCL 3.0 |
+| opencl | run on a real driver, PoCL 3.1: the suites of devices, all operators | by clang 15 for spir64 | OpenCL 3.0 |
 | opencl on NVIDIA's driver | 32 lanes; all typed suites run on an H200 (bench/results/tests-h200-opencl.json) | to PTX by NVRTC for compute_80 | OpenCL 3.0 |
 """
 
