@@ -221,9 +221,9 @@ def one_element(result):
     if result.dtype == torch.bool:
         flat[middle] = ~flat[middle]
     elif result.is_complex():
-        flat[middle] = flat[middle].abs().nan_to_num(1.0) * 2 + 1e4
+        flat[middle] = flat[middle].abs().nan_to_num(1.0, 1.0, 1.0) * 2 + 1e4
     elif result.is_floating_point():
-        value = flat[middle].double().nan_to_num(1.0)
+        value = flat[middle].double().nan_to_num(1.0, 1.0, 1.0)
         flat[middle] = value.abs() * 2 + 1e4 if result.dtype != torch.float16 else (-999 if value > 0 else 999)
     else:
         flat[middle] += 1
@@ -430,8 +430,11 @@ class Judge:
             device.note(device.accepted, call, f"{type(problem).__name__}: {problem}")
 
     def plant(self, call, got, is_wrong):
+        first = next((g for g in got if g is not None), None)
+        if first is None:  # nothing was asked for
+            return
         for what, change in MUTATIONS.items():
-            if what == "an element" and (next(g for g in got if g is not None).numel() == 0
+            if what == "an element" and (first.numel() == 0
                                          or call.key.split(".")[0] in compare.UNINITIALISED):
                 continue
             if what == "an element" and draws(call):
