@@ -5,7 +5,7 @@
 
 Every header of include/flaggems/kernel alone, then every tests/device_compile/<stem>.cpp (see
 kernel/block/simt/entry.hpp), whose instances must come out as code; with --part a share of the files.
-`hip` compiles each for one of HIP_TARGETS in turn, and what is for matrix units for one of UNIT_TARGETS;
+`hip` compiles each for one of HIP_TARGETS and LATER_TARGETS in turn, what is for matrix units always for one of each;
 `opencl` also makes images, as the driver's LLVM must read them; `dialect`, by clang and for 32 and 64 lanes in turn, a share of the
 files of instances that the commit chooses; with --all everything. As `declarations`, compares our declarations
 of drivers with the vendors' own headers. As `linked`, compiles linked.cu with nvcc and
@@ -442,10 +442,10 @@ def spirv(instances, build, clang):
 # -S -O1: machine instructions, as text; an object would need the chip's linker.
 HIP = ["-x", "hip", "-std=c++17", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-Wno-cuda-compat",
        "-S", "-O1"]
-# Waves of 64 lanes, and of 32: clang 14 knows no gfx942 and no gfx1100.
+# Waves of 64 lanes, and of 32. Of files in turn one half has the first, by clang 14, which knows no later
+# target; the other half the second, by a later clang, which also makes what is for their matrix units.
 HIP_TARGETS = ["gfx90a", "gfx1030"]
-# For those, what is there for their matrix units, by a later clang.
-UNIT_TARGETS = ["gfx942", "gfx1100"]
+LATER_TARGETS = ["gfx942", "gfx1100"]
 UNIT_INSTANCES = ["gemm_units", "attention_units"]
 UNIT_INSTRUCTIONS = {"gfx90a": ["v_mfma_f32_16x16x16bf16_1k", "v_mfma_f32_16x16x4f32", "v_mfma_f64_16x16x4f64"],
                      "gfx942": ["v_mfma_f32_16x16x16_bf16", "v_mfma_i32_16x16x32_i8", "v_mfma_f64_16x16x4_f64"],
@@ -463,20 +463,19 @@ def unit_problem(text):
 
 def hip(files, instances, build, cxx, every=False):
     del cxx
-    def on(targets, instances=instances, files=files, clang=None):
+    def on(targets, files, instances, clang=None):
         def one(targets):
             return with_clang(files, instances, build, HIP, ".s", lambda name: f".amdhsa_kernel {name}",
                               [[f"--offload-arch={target}"] for target in targets], unit_problem, clang)
         return max(one([target]) for target in targets) if every else one(targets)
-    failed = on(HIP_TARGETS)
-    with_units = [file for file in instances if file.stem in UNIT_INSTANCES]
     later = next(filter(None, (shutil.which(f"clang++-{n}") for n in range(25, 16, -1))), None)
-    if failed or not with_units:
-        return failed
     if not later:
-        print("no clang 17 or later here, for", *UNIT_TARGETS)
-        return SKIP
-    return on(UNIT_TARGETS, with_units, [], later)
+        print("no clang 17 or later here, for", *LATER_TARGETS)
+        return on(HIP_TARGETS, files, instances) or SKIP
+    turn = commit_number() // DIALECT_SHARE // 2 % 2
+    first, second = [(files, instances) if every else (files[n::2], instances[n::2]) for n in (turn, 1 - turn)]
+    with_units = [file for file in instances if file.stem in UNIT_INSTANCES and file not in second[1]]
+    return max(on(HIP_TARGETS, *first), on(LATER_TARGETS, *second, later), on(LATER_TARGETS, [], with_units, later))
 
 
 def dialect(files, instances, build, cxx, every=False):

@@ -102,8 +102,8 @@ def compiled_operators():
 
 
 # Of device types whose chips nobody had: what CI shows instead.
-DIALECTS = """| hip | 64 lanes | by clang for gfx90a, matrix units also for gfx942; some by HIPRTC 5.2 | HIP 5.2 |
-| hip32 | matrix units, on the emulator | by clang for gfx1030, matrix units also for gfx1100; some by HIPRTC 5.2 | HIP 5.2 |
+DIALECTS = """| hip | 64 lanes | by clang for gfx90a and gfx942; some by HIPRTC 5.2 | HIP 5.2 |
+| hip32 | matrix units, on the emulator | by clang for gfx1030 and gfx1100; some by HIPRTC 5.2 | HIP 5.2 |
 | hygon | properties, over the driver of hip | as hip | - |
 | musa | 32 lanes | as a dialect of CUDA, by clang | - |
 | maca | 64 lanes | as a dialect of CUDA, by clang | - |
@@ -225,7 +225,7 @@ What is known of each operator, from passing tests: **run** on the hardware{on},
 SIMT emulator, which checks barriers and races), **simulated** (run on flaggems::cuda over a simulated
 driver, whose launches the emulator runs with warps of 32), **compiled** (an instance of its kernel in
 tests/device_compile, which CI compiles to machine code or bitcode by NVRTC for sm_90a, as C++ for
-OpenCL for spir64, as HIP for gfx90a or gfx1030 in turn; not run). The last columns are of device types
+OpenCL for spir64, as HIP for gfx90a, gfx942, gfx1030 or gfx1100 in turn; not run). The last columns are of device types
 of other vendors, which PyTorch's samples in f32 ran on (tests/opinfo): over a simulated driver, or on a real
 **driver**, PoCL. (**run** there: on {" and ".join(sorted(opencl_gpus))}, by NVIDIA's OpenCL.) The host's levels in these results:
 {in_order(levels)}.{at_fewer}
