@@ -71,6 +71,7 @@ OWN_LAYOUT = {
     "nonzero": "ATen's are those of columns, but on its device meta",
     "_convolution_double_backward": "ATen's are those of the convolutions that it is made of",
     "fft_fft": "ATen's have the transformed dimension last",
+    **dict.fromkeys(("quantile", "nanquantile"), "ATen's have the quantiles last"),
     "kron": "ATen's are those of a product of more dimensions",
     "stack": "ATen asks for a format of five dimensions",
     "_scaled_dot_product_flash_attention_for_cpu": "ATen's logsumexp has heads within positions",
