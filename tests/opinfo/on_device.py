@@ -34,7 +34,6 @@ DIFFERENT = {
     "native_batch_norm": "on the CPU ATen saves nothing by running statistics",
     "native_layer_norm": ROUNDING,
     "nn_functional_layer_norm": ROUNDING,
-    "polygamma_polygamma_n_3": "beside a pole, where the last place of the argument decides",
     "sort bool": TIES,
     "sparse_mm_reduce": SPARSE,
     "sparse_sampled_addmm": SPARSE,
