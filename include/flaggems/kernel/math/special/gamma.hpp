@@ -175,6 +175,20 @@ FLAGGEMS_HD T zeta_positive(T s, T q) {
   }
   return sum;
 }
+/// The sum of (low + k)^-s over k = 0, 1, ... less that of (above + k)^-s up to beyond - 1, for
+/// low + above = 1. The first terms in pairs: near 1/2 there is a zero, and nothing may cancel.
+template <class T>
+FLAGGEMS_HD T zeta_odd(T s, T low, T above, T beyond) {
+  const T gap = abs(T(1) - T(2) * above);
+  T sum = 0, k = 0;
+  for (; k < T(16) && k + above < beyond; k += T(1)) {
+    const T a = k + (low < above ? low : above);
+    sum -= pow(a, T(-s)) * expm1(T(-s * log1p(T(gap / a))));
+  }
+  if (above < low) sum = -sum;
+  if (k + above < beyond) sum -= zeta_positive(s, T(k + above)) - zeta_positive(s, beyond);
+  return sum + zeta_positive(s, T(k + low));
+}
 /// The zeta function of Hurwitz, the sum of (q + k)^-s: NaN for s < 1, and for q < 0 unless s is an
 /// integer; infinite for s = 1 and q = 0, -1, -2, ...
 struct zeta_at {
@@ -186,15 +200,14 @@ struct zeta_at {
     if (q == floor(q)) return infinity_of<T>();
     if (q != q || s != floor(s)) return nan_of<T>();
     // The terms of negative numbers are those of positive ones, with the sign of (-1)^s.
-    const T low = zeta_positive(s, T(q - floor(q)));
-    const T below = zeta_positive(s, T(ceil(q) - q)) - zeta_positive(s, T(T(1) - q));
-    const bool odd = floor(s * T(0.5f)) * T(2) != s;
-    return odd ? low - below : low + below;
+    const T above = ceil(q) - q, low = T(1) - above, beyond = T(1) - q;
+    if (floor(s * T(0.5f)) * T(2) != s) return zeta_odd(s, low, above, beyond);
+    return zeta_positive(s, low) + (zeta_positive(s, above) - zeta_positive(s, beyond));
   }
 };
 
-/// The derivative n of psi, for n >= 0: (-1)^(n + 1) n! zeta(n + 1, x). Within 16 ulp, where no
-/// factor leaves the range.
+/// The derivative n of psi, for n >= 0: (-1)^(n + 1) n! zeta(n + 1, x). Within 16 ulp, near its
+/// zeros within 40, where no factor leaves the range.
 struct polygamma_at {
   template <class T>
   FLAGGEMS_HD static T at(T x, T n) {
