@@ -17,6 +17,7 @@ Python package with what ATen was called with, and compares with ATen in float64
                                and what none of them has of nobody
     judge.py --share N         of each overload's calls the first eight and each Nth
     judge.py --part K/N        the K-th of N parts of the OpInfos and of the rows
+    judge.py --jobs N          all parts at once, in N processes
     judge.py --besides REPORT  without the operators of which an earlier report has samples, on any of its devices
 Exit status 77: PyTorch or the package is not installed.
 """
@@ -24,10 +25,13 @@ import argparse
 import collections
 import functools
 import itertools
+import pickle
 import platform
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -257,12 +261,30 @@ class Device:
 
     def __init__(self, name, operator, library=None):
         self.name, self.operator, self.library = name, operator, library
+        self.computes = name != "meta"
+        # NVIDIA's units sum products of 8-bit floats with 14 bits: relative to the largest result.
+        self.f8_error = 2.0 ** -12 if name == "cuda" else 0.0
         self.keys = set() if library is None else {text.split("(")[0] for text in library.schemas()}
         self.samples, self.passes, self.not_compiled = (collections.Counter() for _ in range(3))
         self.refused, self.failed, self.accepted = (collections.Counter() for _ in range(3))
         self.decided = collections.Counter()  # of meta: calls whose elements decide
         self.laid_out, self.otherwise = collections.Counter(), collections.Counter()
         self.examples, self.seconds = {}, 0.0
+        self.launched = None  # by other processes
+
+    FINDINGS = ("samples", "passes", "not_compiled", "refused", "failed", "accepted", "decided", "laid_out", "otherwise",
+                "examples")
+
+    def findings(self):
+        return {name: getattr(self, name) for name in self.FINDINGS} | {"seconds": self.seconds, "launches": self.launches()}
+
+    def add(self, found):
+        """What another process found."""
+        for name in self.FINDINGS:
+            getattr(self, name).update(found[name])
+        self.seconds += found["seconds"]
+        if found["launches"] is not None:
+            self.launched = (self.launched or 0) + found["launches"]
 
     def note(self, counter, call, reason):
         reason = reason.splitlines()[0][:240]
@@ -289,7 +311,7 @@ class Device:
         return self.library.module.units() if self.library is not None else 128
 
     def launches(self):
-        return self.library.module.launches() if self.library is not None else None
+        return self.library.module.launches() if self.library is not None and self.launched is None else self.launched
 
 
 def host():
@@ -342,12 +364,13 @@ class Judge:
             return
         wanted = reference(call, expected)
 
-        def is_wrong(results, values, one=call):
-            why = compare.difference(one, expected, results, wanted, values)
+        def is_wrong(results, device, one=call):
+            how = device.computes, device.f8_error
+            why = compare.difference(one, expected, results, wanted, *how)
             if why is not None and (rows := in_rows(call)) is not None:
                 # Some of ATen's take strides for those of rows, and read what is beside the elements.
                 expected_of_rows = theirs(rows)
-                why = compare.difference(one, expected_of_rows, results, reference(rows, expected_of_rows), values)
+                why = compare.difference(one, expected_of_rows, results, reference(rows, expected_of_rows), *how)
             return why
         lays_out = isinstance(call.overload, torch._ops.OpOverload) and not call.overload._schema.is_mutable
         for device in self.devices:
@@ -372,10 +395,10 @@ class Judge:
             call = Call(key, rows.Reference(schema, None), args, {**named, generator: 2})
             given, counts = {p.name: v for p, v in call.arguments()}, {}
 
-            def is_wrong(results, values, key=key):
+            def is_wrong(results, device, key=key):
                 if len(results) != counts.setdefault(key, max(1, len(results))):
                     return f"{len(results)} results"
-                return check(results, dtype, values)
+                return check(results, dtype, device.computes)
             made = next(filter(None, [self.judge_device(device, call, is_wrong) for device in self.devices]), None)
             for form, overload in FORMS[key.partition(".")[0]] if made else ():
                 outputs = [p.name for p in overload._schema.arguments if p.is_out]
@@ -412,13 +435,13 @@ class Judge:
         finally:
             device.seconds += time.monotonic() - start
         device.samples[call.key] += 1
-        why = is_wrong(got, device.name != "meta")
+        why = is_wrong(got, device)
         if why is not None:
             device.note(device.failed, call, why)
             return
         device.passes[call.key] += 1
-        if self.mutate and device.name != "meta":
-            self.plant(call, got, is_wrong)
+        if self.mutate and device.computes:
+            self.plant(device, call, got, is_wrong)
         return got
 
     def judge_refusal(self, call, problem):
@@ -430,7 +453,7 @@ class Judge:
                 continue
             device.note(device.accepted, call, f"{type(problem).__name__}: {problem}")
 
-    def plant(self, call, got, is_wrong):
+    def plant(self, device, call, got, is_wrong):
         first = next((g for g in got if g is not None), None)
         if first is None:  # nothing was asked for
             return
@@ -441,7 +464,7 @@ class Judge:
             if what == "an element" and draws(call):
                 what, change = "one number everywhere", first_result(lambda r: torch.full_like(r, 77))
             self.planted += 1
-            if is_wrong(change(got), True) is None:
+            if is_wrong(change(got), device) is None:
                 self.missed.append(f"{what} of {call.key}: {describe(call)}")
 
     def run_gradients(self, info, dtype, limit):
@@ -564,6 +587,28 @@ def describe(call):
     return ", ".join(f"{p.name}={of(v)}" for p, v in call.arguments())
 
 
+def judge_in_parts(judge, jobs):
+    """What `jobs` processes find, each of a part; raises if one of them ends without."""
+    given, taken = [], iter(sys.argv[1:])
+    for word in taken:
+        if word in ("--jobs", "--report"):
+            next(taken)
+        elif not word.startswith(("--jobs=", "--report=")):
+            given.append(word)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [pathlib.Path(folder, str(k)) for k in range(jobs)]
+        processes = [subprocess.Popen([sys.executable, __file__, *given, "--part", f"{k}/{jobs}", "--findings", file],
+                                      stdout=subprocess.DEVNULL) for k, file in enumerate(files)]
+        for k, (process, file) in enumerate(zip(processes, files)):
+            if process.wait() != 0 or not file.exists():
+                raise RuntimeError(f"part {k} of {jobs} ended with {process.returncode}")
+            found, planted, missed = pickle.loads(file.read_bytes())
+            for device, one in zip(judge.devices, found):
+                device.add(one)
+            judge.planted += planted
+            judge.missed += missed
+
+
 def columns(devices, counts):
     return " ".join(f"{n:7}" for device in devices for n in counts(device))
 
@@ -621,30 +666,8 @@ def report(judge, dtypes, seconds, out):
     print("\n## unknown to ATen, and without a row in rows.py\n" + " ".join(sorted(SCHEMAS.keys() - KEYS - OWN_FORMS)), file=out)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="")
-    parser.add_argument("--samples", type=int, default=100, help="at most, of an OpInfo and a dtype")
-    parser.add_argument("--reference", action="store_true")
-    parser.add_argument("--report")
-    parser.add_argument("--mutate", action="store_true")
-    parser.add_argument("--device", action="append", default=[], metavar="NAME=LIBRARY")
-    parser.add_argument("--dtypes", help="of the OpInfos' samples: float32,int64")
-    parser.add_argument("--partial", action="store_true")
-    parser.add_argument("--share", type=int, default=1, metavar="N")
-    parser.add_argument("--part", default="0/1", metavar="K/N")
-    parser.add_argument("--besides", action="append", default=[], type=pathlib.Path, metavar="REPORT")
-    options = parser.parse_args()
+def judge_part(judge, options, dtypes):
     part, parts = (int(x) for x in options.part.split("/"))
-    dtypes = DTYPES if options.dtypes is None else [getattr(torch, d) for d in options.dtypes.split(",")]
-
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-    devices = [host(), *map(other_device, options.device)]
-    if options.partial and options.device:
-        judge_no_others(set().union(*(device.keys for device in devices)))
-    planted = [refusing()] if options.mutate else []
-    judge, start = Judge(devices + planted, options), time.monotonic()
     infos = [info for info in op_db if re.search(options.only, info.name)][part::parts]
     chosen = [(info, dtype) for info in infos for dtype in dtypes if dtype in info.supported_dtypes("cpu")]
     with torch.no_grad():
@@ -662,6 +685,40 @@ def main():
                 for dtype in table[key].dtypes:
                     if dtype in (*dtypes, *rows.OWN_DTYPES):
                         run(key, dtype)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--samples", type=int, default=100, help="at most, of an OpInfo and a dtype")
+    parser.add_argument("--reference", action="store_true")
+    parser.add_argument("--report")
+    parser.add_argument("--mutate", action="store_true")
+    parser.add_argument("--device", action="append", default=[], metavar="NAME=LIBRARY")
+    parser.add_argument("--dtypes", help="of the OpInfos' samples: float32,int64")
+    parser.add_argument("--partial", action="store_true")
+    parser.add_argument("--share", type=int, default=1, metavar="N")
+    parser.add_argument("--part", default="0/1", metavar="K/N")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N")
+    parser.add_argument("--findings", type=pathlib.Path, help=argparse.SUPPRESS)  # of a part, for the process of all
+    parser.add_argument("--besides", action="append", default=[], type=pathlib.Path, metavar="REPORT")
+    options = parser.parse_args()
+    dtypes = DTYPES if options.dtypes is None else [getattr(torch, d) for d in options.dtypes.split(",")]
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    devices = [host(), *map(other_device, options.device)]
+    if options.partial and options.device:
+        judge_no_others(set().union(*(device.keys for device in devices)))
+    planted = [refusing()] if options.mutate else []
+    judge, start = Judge(devices + planted, options), time.monotonic()
+    if options.jobs > 1:
+        judge_in_parts(judge, options.jobs)
+    else:
+        judge_part(judge, options, dtypes)
+    if options.findings:
+        options.findings.write_bytes(pickle.dumps(([d.findings() for d in judge.devices], judge.planted, judge.missed)))
+        return 0
     seconds = time.monotonic() - start
     judge.devices = devices
     for device in planted:
