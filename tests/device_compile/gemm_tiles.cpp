@@ -31,6 +31,11 @@ FLAGGEMS_INSTANCE(gemm_fma_tiles_f32,
                                      fk::major::along, fk::major::across>,
                   fk::gemm_space, fk::gemm_arg<float>, fk::gemm_arg<float>,
                   fk::gemm_out<float, float>, fk::no_bias, fk::sum_parts<float>)
+FLAGGEMS_INSTANCE(gemm_fma_tiles_windows,
+                  fk::gemm_fma_tiles<float, float, fk::no_bias, fk::fma_tile<1, 4, 3, 3>,
+                                     fk::major::along, fk::major::along, fk::turning_arg<float>>,
+                  fk::gemm_space, fk::gemm_arg<float>, fk::turning_arg<float>,
+                  fk::gemm_out<float, float>, fk::no_bias, fk::sum_parts<float>)
 FLAGGEMS_INSTANCE(gemm_register_tiles_f32,
                   fk::gemm_register_tiles<float, float, float, float, fk::no_bias, 8>,
                   fk::gemm_space, fk::gemm_arg<float>, fk::gemm_arg<float>,

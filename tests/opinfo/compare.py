@@ -212,6 +212,8 @@ def difference(call, expected, got, reference, values=True, f8_error=0.0):
             r, noise = beside_steps(wide(e), wide(r))
             rtol, atol = rtol + noise, atol + noise
         atol *= reduced(call, e)
+        if (rstd := named(call, "rstd")) is not None and rstd.numel():
+            atol *= max(1, rstd.abs().nan_to_num(1, 1, 1).max().item())  # gradients: of differences, so many times as large
         if f8_error and r.numel() and any(t.dtype in BYTES for t in call.tensors()):
             atol += f8_error * wide(r).abs().nan_to_num(0, 0, 0).max().item()
         right = is_right(wide(e), wide(g), wide(r), rtol, atol)

@@ -175,6 +175,23 @@ TYPED_TEST(convolution, ways_to_read_windows) {
   check<f32, D>({3, 2, 2, 4, 1, {3, 4, 7}, {1, 1, 3}, {1, 1, 2}, {1, 0, 1}, {1, 1, 1}},
                 layout::negative, layout::strided);
 }
+/// Windows that lie in the lines of images as they are, and every second place of images.
+TYPED_TEST(convolution, windows_in_pieces) {
+  using D = TypeParam;
+  const conv_case plain{2, 2, 16, 20, 1, {7, 9, 1}, {3, 3, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 1}};
+  const conv_case apart{2, 2, 16, 20, 1, {8, 9, 1}, {3, 2, 1}, {1, 3, 1}, {2, 0, 0}, {2, 1, 1}};
+  const conv_case column{2,         1,         32,        20,        1,     {8, 5, 1},
+                         {2, 1, 1}, {1, 1, 1}, {0, 1, 0}, {1, 4, 1}, false, false};
+  const conv_case wide{2, 3, 32, 70, 1, {6, 9, 1}, {3, 2, 1}, {1, 1, 1}, {1, 1, 0}, {1, 1, 1}};
+  const conv_case zeros{2, 2, 32, 20, 1, {3, 4, 1}, {2, 2, 1}, {1, 1, 1}, {3, 3, 0}, {1, 1, 1}};
+  const conv_case skips{2, 2, 16, 20, 1, {7, 9, 1}, {1, 1, 1}, {2, 2, 1}, {0, 0, 0}, {1, 1, 1}};
+  for (const conv_case& c : {plain, apart, column, wide, zeros, skips}) {
+    check<f32, D>(c);
+    check<f32, D>(c, layout::negative, layout::strided);
+    check<bf16, D>(c);
+  }
+  check<f16, D>(wide, layout::transposed, layout::transposed);
+}
 TYPED_TEST(convolution, depthwise_by_its_own_name) {
   using D = TypeParam;
   const auto& s = test_stream<D>();

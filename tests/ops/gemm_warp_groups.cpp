@@ -235,8 +235,8 @@ TEST(warp_groups, tiles_by_cost) {
   using numbers = fg::tuning<fg::families::gemm, fg::cuda>;
   constexpr auto& tiles = numbers::warp_group_tiles;
   const auto plan = [&](i64 m, i64 n, i64 k, bool adds = false) {
-    return fg::detail::plan_warp_groups(tiles, numbers::warp_group_other_costs, 1, m, n, k, adds,
-                                        132);
+    return fg::detail::plan_warp_groups(tiles, numbers::warp_group_other_costs, 1, m, n, k,
+                                        static_cast<double>(2 * (m + n) * k), adds, 132);
   };
   EXPECT_EQ(tiles[plan(4096, 576, 7168).tile].n, 144);
   EXPECT_EQ(tiles[plan(4096, 4096, 4096).tile].n, 256);
@@ -245,6 +245,11 @@ TEST(warp_groups, tiles_by_cost) {
   EXPECT_EQ(plan(128, 576, 100).parts, 1);
   EXPECT_TRUE(tiles[plan(8192, 8192, 512).tile].is_plain);
   EXPECT_FALSE(tiles[plan(8192, 8192, 512, true).tile].is_plain);
+  // Windows of 32 images of 64 channels, whose filters are the same.
+  const auto of_windows = fg::detail::plan_warp_groups(tiles, numbers::warp_group_other_costs, 32,
+                                                       64, 3191, 576, 14e6, false, 132);
+  EXPECT_EQ(tiles[of_windows.tile].m, 64);
+  EXPECT_EQ(tiles[of_windows.tile].n, 128);
 }
 
 int launches_of_warp_groups = 0;

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators before ATen's, by the shapes, dtypes and tolerances of FlagGems' accuracy tests, against float64 on the CPU.
 
-    tests/python/accuracy.py [--device cuda] [--quick] [--only REGEX] [--dtypes float32 ...]
+    tests/python/accuracy.py [--device cuda] [--quick] [--only REGEX] [--dtypes float32 ...] [--part K/N]
 
 Prints a line for each operator that fails, and how many passed. Exit status 1: a result is beyond the tolerance or of
 another dtype, or an operator of ours did not run; 77: PyTorch is not installed.
@@ -281,12 +281,13 @@ def main():
     parser.add_argument("--quick", action="store_true", help="the least of the shapes of each")
     parser.add_argument("--only", default="", help="names with a match")
     parser.add_argument("--dtypes", nargs="+", help="torch's names of those that the package was built for; else all")
+    parser.add_argument("--part", default="0/1", metavar="K/N", help="the K-th of N parts of the cases")
     options = parser.parse_args()
+    part, parts = (int(x) for x in options.part.split("/"))
+    chosen = [one for one in CASES if re.search(options.only, one.name)][part::parts]
     random, log = Random(options.device), []
     passed, failed, theirs = 0, 0, collections.Counter()
-    for one in CASES:
-        if not re.search(options.only, one.name):
-            continue
+    for one in chosen:
         least = QUICK if one.shapes is POINTWISE else one.shapes[:1]
         for shape in least if options.quick else one.shapes:
             for dtype in one.dtypes:
@@ -297,10 +298,10 @@ def main():
                 failed += bool(problem)
                 theirs.update(name for name, why in log if why is not None)
                 if problem:
-                    print(f"{one.name} {tuple(shape)} {dtype}: {problem}")
+                    print(f"{one.name} {tuple(shape)} {dtype}: {problem}", flush=True)
     for name, count in theirs.most_common():
         print(f"left to ATen: {name}, {count}")
-    print(f"{passed} passed, {failed} failed, {len(CASES)} operators on {options.device}")
+    print(f"{passed} passed, {failed} failed, {len(chosen)} operators on {options.device}")
     return int(failed > 0)
 
 

@@ -195,6 +195,93 @@ tensor<T, D> filters_of(const char* op, const S& stream, const tensor_view<const
   return filters;
 }
 
+/// The products for images whose lines have `line` places, of which windows begin at the first
+/// ones: multiply(sums) for all `places` of them, [n, G, F, places]; then those of the output.
+/// Returns what multiply does: whether anything was written.
+template <class S, class T, class D, class F>
+bool multiply_lines(const char* op, const S& stream, const conv_plan& plan, i64 line, i64 places,
+                    const tensor_view<T, D>& to, const F& multiply) {
+  const i64 n = to.size(0), result = plan.at[plan.dims - 1].result;
+  if (line == result && (plan.dims == 1 || to.is_contiguous()))
+    return multiply(to.view({n, plan.groups, plan.features, plan.places()}));
+  auto wide = empty<T>(stream, {n, plan.groups, plan.features, plan.places() / result * line}, op);
+  if (!multiply(wide.view().narrow(-1, 0, places))) return false;
+  shape sizes = to.shape_of();
+  sizes[sizes.rank() - 1] = line;
+  copy_into(op, stream, to, std::as_const(wide).view().view(sizes).narrow(-1, 0, result));
+  return true;
+}
+
+/// bias [G * F] for results [n, G, F, places].
+template <class View>
+auto expanded_bias(const conv_plan& plan, const View& bias, const shape& sizes) {
+  return bias.unflatten(0, {plan.groups, plan.features}).unsqueeze(0).unsqueeze(-1).expand(sizes);
+}
+
+/// Images [n, C, H, W], channels last, with zeros between lines and between images, which
+/// neighbours share: the windows of place p of image i are at data + i * image + p * step, their
+/// next line so many places on.
+template <class T, class D>
+struct spaced_images {
+  tensor<T, D> memory;
+  i64 image, line;  ///< in elements, and the places of a line
+};
+/// Such images have all lines of the plan's windows as they are.
+template <class T, class S, class D>
+spaced_images<T, D> space_images(const char* op, const S& stream, const conv_plan& plan,
+                                 const tensor_view<const T, D>& x) {
+  const conv_plan::along &outer = plan.at[0], &inner = plan.at[1];
+  const i64 n = x.size(0), C = plan.channels, H = x.size(2), W = x.size(3);
+  const i64 beside = W + kernels::max_of(inner.before, inner.after);
+  const i64 line = kernels::max_of(kernels::ceil_div(beside, inner.stride), inner.result);
+  const i64 pitch = line * inner.stride, lines = H + kernels::max_of(outer.before, outer.after);
+  const i64 first = outer.before * pitch + inner.before;  // pixels in front of the first image
+  spaced_images<T, D> r{empty<T>(stream, {(first + n * lines * pitch) * C}, op), lines * pitch * C,
+                        line};
+  const auto all = r.memory.view();
+  fill(op, stream, all, 0);
+  copy_into(op, stream, all.as_strided({n, H, W, C}, {r.image, pitch * C, C, 1}, first * C),
+            x.movedim(1, -1));
+  return r;
+}
+
+/// The same where kernels multiply lines in pieces, by images that have the windows' as they are.
+/// False, having written nothing, where they do not.
+template <class S, class T, class D, class Bias>
+bool convolve_by_pieces(const char* op, const S& stream, const conv_plan& plan,
+                        const tensor_view<const T, D>& x, const tensor_view<const T, D>& weight,
+                        const Bias& bias, const tensor_view<T, D>& out) {
+  if (!plan.has_window_lines()) return false;
+  const conv_plan::along& inner = plan.at[1];
+  const i64 C = plan.channels, step = C * inner.stride, terms = C * inner.kernel;
+  if (!takes_windows<T>(stream, plan.features, plan.places(), step, terms)) return false;
+  const auto by_place = weight.movedim(1, -1);
+  auto filters = empty<T>(stream, by_place.shape_of(), op);
+  copy_into(op, stream, filters.view(), by_place);
+  const i64 image = C * plan.pitch(0) * plan.pitch(1) * static_cast<i64>(sizeof(T));
+  const i64 most = images_at_once(plan.batch, image);
+  for (i64 begin = 0; begin < plan.batch; begin += most) {
+    const i64 n = plan.batch - begin < most ? plan.batch - begin : most;
+    const auto images = space_images(op, stream, plan, x.narrow(0, begin, n));
+    const i64 places = (plan.at[0].result - 1) * images.line + inner.result;
+    const line_pieces pieces{terms, plan.at[0].dilation * images.line};
+    const auto rows = images.memory.view().as_strided({n, 1, places, terms},
+                                                      {images.image, images.image, step, 1});
+    const auto a = std::as_const(filters).view().flatten(1, -1).unsqueeze(0).unsqueeze(0).expand(
+        {n, 1, plan.features, C * plan.window()});
+    const auto multiply = [&](const tensor_view<T, D>& sums) {
+      if (!bias) return multiply_windows(op, stream, a, rows, pieces, sums, no_bias_view{});
+      const auto added = expanded_bias(plan, *bias, sums.shape_of());
+      return multiply_windows(op, stream, a, rows, pieces, sums,
+                              bias_view<decltype(added), f32>{added, 1});
+    };
+    // (All parts have the same strides.)
+    if (!multiply_lines(op, stream, plan, images.line, places, out.narrow(0, begin, n), multiply))
+      return false;
+  }
+  return true;
+}
+
 /// The same as products of matrices: the filters and the windows. out [B, G, F, result...].
 template <class S, class T, class D, class Bias>
 void convolve_by_products(const char* op, const S& stream, const conv_plan& plan,
@@ -205,26 +292,36 @@ void convolve_by_products(const char* op, const S& stream, const conv_plan& plan
                        const tensor_view<T, D>& to) {
     const auto a = filters.unsqueeze(0).expand({to.size(0), plan.groups, plan.features, depth});
     if (bias)
-      gemm(op, stream, a, rows, to,
-           bias->unflatten(0, {plan.groups, plan.features})
-               .unsqueeze(0)
-               .unsqueeze(-1)
-               .expand(to.shape_of()),
-           1, 1);
+      gemm(op, stream, a, rows, to, expanded_bias(plan, *bias, to.shape_of()), 1, 1);
     else
       gemm(op, stream, a, rows, to, no_bias_view{}, 1, 0);
+    return true;
   };
   const auto channels = x.unflatten(1, {plan.groups, plan.channels});
   const auto factors = weight.unflatten(0, {plan.groups, plan.features});
   // (A window of one element; of several dimensions the places have to be one.)
   if (plan.window() == 1 && !plan.is_padded() && factors.stride(2) == 1 &&
-      (plan.dims == 1 || (x.is_contiguous() && out.is_contiguous() && !plan.skips()))) {
-    const auto elements =
-        plan.windows(channels).flatten(3 + plan.dims, -1).flatten(2, 2 + plan.dims);
-    return run(factors.flatten(2, -1), elements.transpose(-2, -1), out.flatten(3, -1));
+      (plan.dims == 1 || out.is_contiguous())) {
+    const auto elements = plan.windows(channels).flatten(3, 2 + plan.dims);  // no kernel
+    const auto product = [&](const tensor_view<const T, D>& from, const tensor_view<T, D>& to) {
+      run(factors.flatten(2, -1), from.flatten(3, -1).transpose(-2, -1), to.flatten(3, -1));
+    };
+    if (plan.dims == 1 || (x.is_contiguous() && !plan.skips())) return product(elements, out);
+    const i64 image = plan.groups * plan.channels * plan.places() * static_cast<i64>(sizeof(T));
+    const i64 most = images_at_once(plan.batch, image);
+    for (i64 begin = 0; begin < plan.batch; begin += most) {
+      const i64 n = plan.batch - begin < most ? plan.batch - begin : most;
+      const auto from = elements.narrow(0, begin, n);
+      auto copied = empty<T>(stream, from.shape_of(), op);
+      copy_into(op, stream, copied.view(), from);
+      product(std::as_const(copied).view(), out.narrow(0, begin, n));
+    }
+    return;
   }
   // What is smaller is brought into the order of the other.
   const bool keeps = plan.features > plan.batch * plan.places();
+  if constexpr (has_window_products<S, T>)
+    if (!keeps && convolve_by_pieces(op, stream, plan, x, weight, bias, out)) return;
   tensor<T, D> packed;
   if (!keeps) packed = filters_of(op, stream, factors);
   const auto filters = (keeps ? as_row(op, stream, factors, packed) : std::as_const(packed).view())
@@ -238,18 +335,9 @@ void convolve_by_products(const char* op, const S& stream, const conv_plan& plan
     const auto windows = windows_of(op, stream, plan, channels.narrow(0, begin, n),
                                     keeps ? window_order::as_filters : window_order::channels_last);
     const auto rows = windows.rows(plan.groups, depth);
-    const auto to = out.narrow(0, begin, n);
-    const bool whole = windows.places == plan.places();
-    if (whole && (plan.dims == 1 || to.is_contiguous())) {
-      run(filters, rows, to.view({n, plan.groups, plan.features, plan.places()}));
-      continue;
-    }
-    const i64 line = whole ? result : plan.line();
-    auto wide = empty<T>(stream, {n, plan.groups, plan.features, lines * line}, op);
-    run(filters, rows, wide.view().narrow(-1, 0, windows.places));
-    shape sizes = to.shape_of();
-    sizes[sizes.rank() - 1] = line;
-    copy_into(op, stream, to, std::as_const(wide).view().view(sizes).narrow(-1, 0, result));
+    multiply_lines(op, stream, plan, windows.places == plan.places() ? result : plan.line(),
+                   windows.places, out.narrow(0, begin, n),
+                   [&](const tensor_view<T, D>& sums) { return run(filters, rows, sums); });
   }
 }
 

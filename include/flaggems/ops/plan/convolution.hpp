@@ -140,6 +140,14 @@ struct conv_plan {
   /// The places of a line of the last dimension, with those where no window begins.
   [[nodiscard]] i64 line() const { return pitch(dims - 1) / at[dims - 1].stride; }
 
+  /// Whether padded images, channels last, have the lines of windows as they are: a window's are as
+  /// far apart everywhere, and so are windows.
+  [[nodiscard]] bool has_window_lines() const {
+    const along &outer = at[0], &inner = at[1];
+    return dims == 2 && groups == 1 && outer.kernel > 1 && outer.stride == 1 &&
+           (inner.dilation == 1 || inner.kernel == 1);
+  }
+
   /// The windows of a padded input: its leading dimensions, then [kernel...], then [result...].
   template <class X>
   [[nodiscard]] auto windows(const X& x) const {

@@ -107,6 +107,13 @@ struct gemm_arg {
   }
 };
 
+/// A second operand whose lines are in pieces of `turn` terms: the next piece begins `hop` elements
+/// after the end of the last one (the lines of an image, of which windows have several).
+template <class T>
+struct turning_arg : gemm_arg<T> {
+  i64 turn, hop;
+};
+
 /// The result: out = alpha * sum.
 template <class T, class C>
 struct gemm_out {

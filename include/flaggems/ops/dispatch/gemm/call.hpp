@@ -197,6 +197,7 @@ struct gemm_call {
   kernels::gemm_out<stored, C> out;
   added_strides added[Added::leaves + 1]{};
   launch_config config{};
+  line_pieces pieces_of_b;  // but for multiply_windows, none
 
   template <class S, class VA, class VB, class VO>
   static void run(const char* op, const S& stream, const VA& va, const VB& vb, const VO& vo,

@@ -36,6 +36,12 @@ inline constexpr bool allows_tf32<tf32_stream<Device>> = true;
 template <class T>
 inline constexpr bool is_f8 = std::is_same_v<T, f8e4m3> || std::is_same_v<T, f8e5m2>;
 
+/// Lines in pieces of so many terms, each `lines` lines further on than the last one; 0 terms:
+/// whole lines.
+struct line_pieces {
+  i64 terms = 0, lines = 0;
+};
+
 /// Whether T is one of some types.
 template <class T, class... Types>
 inline constexpr bool is_among = (std::is_same_v<T, Types> || ...);

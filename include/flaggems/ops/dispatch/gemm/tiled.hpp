@@ -85,6 +85,14 @@ class tiled_product {
   tiled_product(const S& stream, call_type& call, const Added& aux, const Bias& last)
       : stream_(stream), call_(call), aux_(aux), last_(last), space_(call.space) {}
 
+  /// Of f32 whose lines of b are in pieces of whole steps, in full precision; else false.
+  bool run_pieces() {
+    if constexpr (has_fma_tiles)
+      return by_copies<true>();
+    else
+      return false;
+  }
+
   void run() {
     if constexpr (has_tiles) {
       if (!has_matrix_units(stream_)) {
@@ -100,7 +108,7 @@ class tiled_product {
         return on_matrix_units();
     }
     if constexpr (has_fma_tiles)
-      if (by_copies()) return;
+      if (by_copies<false>()) return;
     in_registers();
   }
 
@@ -206,23 +214,40 @@ class tiled_product {
   // ---- full precision by asynchronous copies
 
   /// The product; false, having written nothing, if an operand's elements are neither neighbours
-  /// along the sum nor in whole vectors across it.
+  /// along the sum nor in whole vectors across it, or pieces are no steps.
+  template <bool InPieces>
   bool by_copies() {
+    if (InPieces && !has_whole_pieces()) return false;
     if (space_.k > most_terms || !is_copied(call_.a, space_.m) || !is_copied(call_.b, space_.n))
       return false;
     const auto layout = [](const kernels::gemm_arg<f32>& x) {
       return x.along == 1 ? kernels::major::along : kernels::major::across;
     };
     with_index<std::size(numbers::fma_tiles)>(best_fma_tile(), [&](auto index) {
-      by_layout(layout(call_.a), layout(call_.b), [&](auto a, auto b) {
-        constexpr gemm_fma_numbers t = numbers::fma_tiles[index];
-        using tile = kernels::fma_tile<t.row_groups, t.column_groups, t.stages, t.blocks>;
-        using kernel = kernels::gemm_fma_tiles<A, stored, Bias, tile, a, b>;
-        start<kernel>(tile::rows, tile::columns, kernel::depth, tile::threads, kernel::most_scratch,
-                      call_.a, call_.b);
-      });
+      constexpr gemm_fma_numbers t = numbers::fma_tiles[index];
+      using tile = kernels::fma_tile<t.row_groups, t.column_groups, t.stages, t.blocks>;
+      if constexpr (InPieces) {
+        constexpr kernels::major along = kernels::major::along;
+        by_fma_tile<kernels::gemm_fma_tiles<A, stored, Bias, tile, along, along, pieces_arg>, tile>(
+            pieces_arg{call_.b, call_.pieces_of_b.terms,
+                       call_.pieces_of_b.lines * call_.b.line - call_.pieces_of_b.terms});
+      } else {
+        by_layout(layout(call_.a), layout(call_.b), [&](auto a, auto b) {
+          by_fma_tile<kernels::gemm_fma_tiles<A, stored, Bias, tile, a, b>, tile>(call_.b);
+        });
+      }
     });
     return true;
+  }
+  using pieces_arg = kernels::turning_arg<B>;
+  template <class Kernel, class Tile, class Second>
+  void by_fma_tile(const Second& b) {
+    start<Kernel>(Tile::rows, Tile::columns, Kernel::depth, Tile::threads, Kernel::most_scratch,
+                  call_.a, b);
+  }
+  bool has_whole_pieces() const {
+    constexpr i64 step = kernels::fma_tile<1, 1, 3, 1>::depth;
+    return call_.a.along == 1 && call_.b.along == 1 && call_.pieces_of_b.terms % step == 0;
   }
   bool is_copied(const kernels::gemm_arg<f32>& x, i64 lines) const {
     constexpr i64 vector = kernels::vec_size<f32>;
@@ -271,9 +296,9 @@ class tiled_product {
   // ---- all
 
   /// Launches in tiles of rows x columns results, by their schedule.
-  template <class Kernel, class First, class... Order>
+  template <class Kernel, class First, class Second, class... Order>
   void start(i64 rows, i64 columns, i64 depth, int threads, i64 scratch, const First& a,
-             const kernels::gemm_arg<B>& b, const Order&... order) {
+             const Second& b, const Order&... order) {
     call_.tiles(rows, columns);
     space_.group = kernels::min_of(i64{numbers::tile_group}, space_.row_tiles);
     const i64 tiles = space_.tiles();

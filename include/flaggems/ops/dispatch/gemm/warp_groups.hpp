@@ -44,15 +44,15 @@ struct warp_group_plan {
 };
 
 /// The tile of least time for `batches` products of m x n results and k terms of 16 bits (or half
-/// as many of 32, twice as many of 8, for which units take as long) on so many units; `adds`:
-/// something to the sums. Only tiles of single blocks are split, into as many parts as keep all
-/// units busy.
+/// as many of 32, twice as many of 8, for which units take as long) on so many units, of operands
+/// of so many bytes; `adds`: something to the sums. Only tiles of single blocks are split, into as
+/// many parts as keep all units busy.
 template <std::size_t Count>
 [[nodiscard]] constexpr warp_group_plan plan_warp_groups(const warp_group_numbers (&tiles)[Count],
                                                          const warp_group_costs& costs, i64 batches,
-                                                         i64 m, i64 n, i64 k, bool adds,
-                                                         i64 units) {
-  const double memory = costs.byte * static_cast<double>(2 * batches * (m + n) * k);
+                                                         i64 m, i64 n, i64 k, double bytes,
+                                                         bool adds, i64 units) {
+  const double memory = costs.byte * bytes;
   warp_group_plan best;
   double least = 0;
   for (std::size_t t = 0; t < Count; ++t) {
@@ -102,7 +102,7 @@ class warp_group_gemm {
     if ((!a_along && !is_across(call_.a)) || (!b_along && !is_across(call_.b))) return false;
     plan_ =
         plan_warp_groups(tiles, numbers::warp_group_other_costs, space.batches, space.m, space.n,
-                         kernels::ceil_div(space.k * i64{sizeof(A)}, i64{2}), adds, units);
+                         kernels::ceil_div(space.k * i64{sizeof(A)}, i64{2}), bytes(), adds, units);
     cut(units, a_along, b_along);
     if (plan_.parts > 1 ? split() : whole()) return true;
     call_.config.cluster = 1;
@@ -145,6 +145,20 @@ class warp_group_gemm {
     return !is_multiplied_along<A> && is_taken(x.data, x.line, x.along, x.batch[0]);
   }
 
+  /// The bytes of the operands; windows share theirs.
+  [[nodiscard]] double bytes() const {
+    const kernels::gemm_space& s = call_.space;
+    const line_pieces& pieces = call_.pieces_of_b;
+    const auto all = [&](i64 lines, i64 line, i64 batch) {
+      return static_cast<double>(lines) * static_cast<double>(line) *
+             static_cast<double>(batch == 0 ? 1 : s.batches);
+    };
+    const double b = pieces.terms == 0 ? all(s.n, s.k, call_.b.batch[0])
+                                       : all(s.n + (s.k / pieces.terms - 1) * pieces.lines,
+                                             call_.b.line, call_.b.batch[0]);
+    return static_cast<double>(sizeof(A)) * (all(s.m, s.k, call_.a.batch[0]) + b);
+  }
+
   /// The space and the maps of the plan's tile.
   void cut(i64 units, bool a_along, bool b_along) {
     const warp_group_numbers& tile = tiles[plan_.tile];
@@ -173,17 +187,22 @@ class warp_group_gemm {
           (call_.added[k].column == 1 || (reads_equal_columns && call_.added[k].column == 0));
     const i64 at_once = units / tile.cluster;
     space_.admits = space_.tiles <= at_once;
-    a_ = map_of(call_.a, a_along, s.m, tile.m, 1);
-    b_ = map_of(call_.b, b_along, s.n, tile.n, tile.cluster);
+    const line_pieces& pieces = call_.pieces_of_b;
+    const i64 of_b = pieces.terms == 0 ? s.k : pieces.terms, turns = s.k / of_b - 1;
+    space_.turn_steps = narrow(kernels::ceil_div(of_b, terms));
+    space_.turn_lines = narrow(pieces.lines);
+    a_ = map_of(call_.a, a_along, s.k, s.m, tile.m, 1);
+    b_ = map_of(call_.b, b_along, of_b, s.n + turns * pieces.lines, tile.n, tile.cluster);
     call_.config.tiles = kernels::min_of(i64{space_.tiles}, at_once);
     call_.config.cluster = tile.cluster;
   }
   static constexpr i64 terms = tile_at<0>::line_bytes / i64{sizeof(A)};  // of a step
 
-  /// The map of `lines` lines of x, of which `rows` and a step are in boxes of so many blocks.
-  tensor_map map_of(const kernels::gemm_arg<A>& x, bool along, i64 lines, i64 rows,
+  /// The map of `lines` lines of k terms of x, of which `rows` and a step are in boxes of so many
+  /// blocks.
+  tensor_map map_of(const kernels::gemm_arg<A>& x, bool along, i64 k, i64 lines, i64 rows,
                     i64 sharers) const {
-    const i64 k = call_.space.k, batches = x.batch[0] == 0 ? 1 : call_.space.batches;
+    const i64 batches = x.batch[0] == 0 ? 1 : call_.space.batches;
     const i64 sizes[] = {batches, along ? lines : k, along ? k : lines};
     return box_map(x.data, sizes, x.batch[0], along ? x.line : x.along,
                    (along ? rows : terms) / sharers, terms);

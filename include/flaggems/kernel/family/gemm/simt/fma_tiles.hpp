@@ -22,7 +22,7 @@ struct fma_tile {
 /// The boxes of Lines x Depth elements of an operand, one after the other along the sum: copied to
 /// block-local memory term by term, lines side by side. What lies along the sum goes element by
 /// element, by eight terms of four lines a warp, so that neither side has conflicts.
-template <class T, major Major, int Lines, int Depth, int Threads>
+template <class T, major Major, int Lines, int Depth, int Threads, class Arg = gemm_arg<T>>
 class element_loader {
  public:
   static constexpr int size = 16 / static_cast<int>(sizeof(T));  // of a vector
@@ -30,11 +30,13 @@ class element_loader {
   static constexpr int pitch = Lines + size;
   static constexpr int box = Depth * pitch / size;  // in vectors
   static constexpr int copies = along ? Lines * Depth / Threads : Lines * Depth / (size * Threads);
+  static constexpr bool turns = is_same<Arg, turning_arg<T>>;  // by whole steps
+  static_assert(along || !turns);
 
   /// For lines from `first` on, and terms [begin, end): with Major across, lines are multiples of a
   /// vector.
-  FLAGGEMS_INLINE element_loader(int thread, global_ptr<const T> matrix, const gemm_arg<T>& x,
-                                 i64 lines, i64 first, i64 begin, i64 end) {
+  FLAGGEMS_INLINE element_loader(int thread, global_ptr<const T> matrix, const Arg& x, i64 lines,
+                                 i64 first, i64 begin, i64 end) {
     if constexpr (along) {
       const int line = thread / terms, term = thread % terms;
       // Lines past the end repeat the last one: computed, not stored.
@@ -46,6 +48,12 @@ class element_loader {
       hop_ = Depth;
       left_ = static_cast<i32>(end - begin) - term;
       to_ = term * pitch + line;
+      if constexpr (turns) {
+        from_ += begin / x.turn * x.hop;
+        turn_ = x.turn;
+        turn_hop_ = x.hop;
+        until_turn_ = turn_ - begin % x.turn;
+      }
     } else {
       constexpr int vectors = Lines / size;
       const int row = thread / vectors, v = thread % vectors;
@@ -80,6 +88,13 @@ class element_loader {
   FLAGGEMS_INLINE void advance() {
     from_ += hop_;
     left_ -= Depth;
+    if constexpr (turns) {
+      until_turn_ -= Depth;
+      if (until_turn_ == 0) {
+        from_ += turn_hop_;
+        until_turn_ = turn_;
+      }
+    }
   }
 
  private:
@@ -92,13 +107,14 @@ class element_loader {
   u32 step_[groups];
   i32 left_;
   int to_;
+  i64 turn_ = 0, turn_hop_ = 0, until_turn_ = 0;
 };
 
 /// out = alpha * a * b^T + bias, of T that are summed as such, in tiles.
-template <class T, class Out, class Bias, class Tile, major A, major B>
+template <class T, class Out, class Bias, class Tile, major A, major B, class BArg = gemm_arg<T>>
 struct gemm_fma_tiles {
   using a_loader = element_loader<T, A, Tile::rows, Tile::depth, Tile::threads>;
-  using b_loader = element_loader<T, B, Tile::columns, Tile::depth, Tile::threads>;
+  using b_loader = element_loader<T, B, Tile::columns, Tile::depth, Tile::threads, BArg>;
   static constexpr int max_threads = Tile::threads, min_blocks = Tile::blocks;
   static constexpr int depth = Tile::depth, size = a_loader::size;
   static constexpr int high = 4 * Tile::row_groups, wide = 4 * Tile::column_groups;
@@ -109,8 +125,8 @@ struct gemm_fma_tiles {
 
   template <class Block>
   FLAGGEMS_INLINE static void run(Block& block, const gemm_space& space, const gemm_arg<T>& a,
-                                  const gemm_arg<T>& b, const gemm_out<Out, T>& out,
-                                  const Bias& bias, const sum_parts<T>& parts) {
+                                  const BArg& b, const gemm_out<Out, T>& out, const Bias& bias,
+                                  const sum_parts<T>& parts) {
     const auto stages = block.template scratch<T>(all * size);
     const int warp = block.thread() / 32, lane = block.thread() % 32;
     // In vectors: a thread's rows and columns lie 8 and 4 apart.
@@ -144,12 +160,13 @@ struct gemm_fma_tiles {
 
   template <class Block, class Stages>
   FLAGGEMS_INLINE static void multiply(const Block& block, const Stages& stages,
-                                       const gemm_space& space, const gemm_arg<T>& a,
-                                       const gemm_arg<T>& b, const tile_part& unit, int row,
-                                       int column, T (&sums)[high][wide]) {
+                                       const gemm_space& space, const gemm_arg<T>& a, const BArg& b,
+                                       const tile_part& unit, int row, int column,
+                                       T (&sums)[high][wide]) {
     a_loader next_a(block.thread(), operand_of(space, a, unit.batch), a, space.m, unit.i,
                     unit.begin, unit.end);
-    b_loader next_b(block.thread(), operand_of(space, b, unit.batch), b, space.n, unit.j,
+    const gemm_arg<T>& of_b = b;
+    b_loader next_b(block.thread(), operand_of(space, of_b, unit.batch), b, space.n, unit.j,
                     unit.begin, unit.end);
     const int steps = static_cast<int>(ceil_div(unit.end - unit.begin, i64{depth}));
     int write = 0, read = 0;

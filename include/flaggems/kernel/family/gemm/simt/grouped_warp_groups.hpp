@@ -49,6 +49,12 @@ struct grouped_warp_space {
     r.end = static_cast<i32>(at.end);
     return r;
   }
+  struct steps_of_b {
+    i32 line, step;
+    FLAGGEMS_INLINE steps_of_b(const grouped_warp_space&, const place& at)
+        : line(at.j), step(at.step) {}
+    FLAGGEMS_INLINE void next(const grouped_warp_space&) { ++step; }
+  };
   FLAGGEMS_INLINE i32 row_end(const place& at) const { return at.end; }
   FLAGGEMS_INLINE i32 row(i32 i) const {
     return static_cast<i32>(all.placed.result(i, all.placed.row(i)));

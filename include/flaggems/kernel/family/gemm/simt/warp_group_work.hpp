@@ -46,10 +46,13 @@ struct warp_group_space {
   bool stores_boxes;         // results by the copy engine
   bool reads_contiguous;  // what is added to the results has no strides along their columns but 1
   bool admits;            // the next launch, early
+  // Lines of b are in pieces of so many steps, each so many lines further on.
+  i32 turn_steps = 1 << 30, turn_lines = 0;
 
   // What other kinds of work may do: `groups`, rows are of groups, and places say whether they
   // exist and multiply; `gathers`, a warp group copies lines of a, which lie anywhere, instead of
-  // boxes; `shares_a`, clusters do; `search`, what remains from one tile to the next.
+  // boxes; `shares_a`, clusters do; `steps_of_b`, where its boxes lie; `search`, what remains from
+  // one tile to the next.
   static constexpr bool groups = false, gathers = false, shares_a = false;
   struct search {};
   struct place {
@@ -70,6 +73,23 @@ struct warp_group_space {
     at.j = static_cast<i32>(in.column) * columns;
     return at;
   }
+  /// The line of the next box of b, and its step in that line.
+  struct steps_of_b {
+    i32 line, step, left;
+    FLAGGEMS_INLINE steps_of_b(const warp_group_space& space, const place& at) {
+      const i32 turns = at.step / space.turn_steps;
+      line = at.j + turns * space.turn_lines;
+      step = at.step - turns * space.turn_steps;
+      left = space.turn_steps - step;
+    }
+    FLAGGEMS_INLINE void next(const warp_group_space& space) {
+      ++step;
+      if (--left > 0) return;
+      line += space.turn_lines;
+      step = 0;
+      left = space.turn_steps;
+    }
+  };
   /// Where rows end.
   FLAGGEMS_INLINE i32 row_end(const place&) const { return m; }
   /// The line of a that row i is of, and the row of the result; below 0: none.

@@ -130,7 +130,8 @@ class warp_group_product {
         if (!to.multiplies()) continue;
       const i32 a_batch = to.batch * space_.a_batched, b_batch = to.batch * space_.b_batched;
       i32 k = to.step * terms;
-      for (i32 step = space_.steps; step > 0; --step, k += terms, at.next()) {
+      typename Space::steps_of_b of_b(space_, to);
+      for (i32 step = space_.steps; step > 0; --step, k += terms, of_b.next(space_), at.next()) {
         const u32 bar = full(at.stage);
         unit_.wait(empty(at.stage), at.phase ^ 1);
         if constexpr (Space::groups)
@@ -139,7 +140,8 @@ class warp_group_product {
           unit_.expect(bar, A::bytes + B::bytes);
           A::load(unit_, a_, a_at(at.stage), to.i, k, a_batch, bar, a_sharers > 1 ? rank_ : 0);
         }
-        B::load(unit_, b_, b_at(at.stage), to.j, k, b_batch, bar, b_sharers > 1 ? rank_ : 0);
+        B::load(unit_, b_, b_at(at.stage), of_b.line, of_b.step * terms, b_batch, bar,
+                b_sharers > 1 ? rank_ : 0);
       }
     }
   }
