@@ -204,11 +204,14 @@ bool multiply_lines(const char* op, const S& stream, const conv_plan& plan, i64 
   const i64 n = to.size(0), result = plan.at[plan.dims - 1].result;
   if (line == result && (plan.dims == 1 || to.is_contiguous()))
     return multiply(to.view({n, plan.groups, plan.features, plan.places()}));
-  auto wide = empty<T>(stream, {n, plan.groups, plan.features, plan.places() / result * line}, op);
+  // Rows of whole vectors, which the copy engine writes.
+  const i64 all = plan.places() / result * line, pitch = kernels::round_up(all, i64{16});
+  auto wide = empty<T>(stream, {n, plan.groups, plan.features, pitch}, op);
   if (!multiply(wide.view().narrow(-1, 0, places))) return false;
-  shape sizes = to.shape_of();
-  sizes[sizes.rank() - 1] = line;
-  copy_into(op, stream, to, std::as_const(wide).view().view(sizes).narrow(-1, 0, result));
+  shape sizes;
+  for (int d = 0; d < plan.dims; ++d) sizes.push_back(d + 1 < plan.dims ? plan.at[d].result : line);
+  const auto lines = std::as_const(wide).view().narrow(-1, 0, all).unflatten(-1, sizes);
+  copy_into(op, stream, to, lines.narrow(-1, 0, result));
   return true;
 }
 

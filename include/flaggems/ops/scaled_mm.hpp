@@ -49,9 +49,9 @@ template <stream_like S, tensor_like A, tensor_like B>
 
 namespace detail {
 
-/// What scaled_mm makes of sums, in the place of a bias; views of the result's sizes, of which
-/// those of absent tensors have no data.
-template <class T, class D>
+/// What scaled_mm makes of sums, in the place of a bias, for results of 8 bits or more; views of
+/// the result's sizes, of which those of absent tensors have no data.
+template <class T, bool OfBytes, class D>
 struct scaled_view {
   static constexpr int leaves = 3;
   static constexpr bool replaces = true;
@@ -70,7 +70,7 @@ struct scaled_view {
   }
   template <class>
   auto build(const added_space& space) const {
-    kernels::scaled_sums<T> r{};
+    kernels::scaled_sums<T, OfBytes> r{};
     r.result = result;
     r.largest = largest;
     const auto put = [&](const auto& x, int k, auto& rows, auto& columns) {
@@ -156,12 +156,12 @@ void scaled_mm(const S& stream, const A& self, const B& mat2, const ScaleA& scal
   const i64 m = sizes[0], n = sizes[1];
   detail::check_sizes(op, to, sizes);
   const tensor_view<const f32, D> by_a(as_view(scale_a)), by_b(as_view(scale_b));
-  detail::scaled_view<T, D> last{detail::scale_of("scale_a", by_a, m, n, true),
-                                 detail::scale_of("scale_b", by_b, m, n, false),
-                                 {detail::unchecked_t{}, nullptr, sizes, {0, 0}},
-                                 nullptr,
-                                 detail::largest_of_8_bits<O>,
-                                 use_fast_accum};
+  detail::scaled_view<T, detail::is_f8<O>, D> last{detail::scale_of("scale_a", by_a, m, n, true),
+                                                   detail::scale_of("scale_b", by_b, m, n, false),
+                                                   {detail::unchecked_t{}, nullptr, sizes, {0, 0}},
+                                                   nullptr,
+                                                   detail::largest_of_8_bits<O>,
+                                                   use_fast_accum};
   detail::check_separate_output(op, to, a, b, by_a, by_b);
   if (const auto added = detail::optional_view<T, D>(bias)) {
     detail::check_matrix_rank(op, "a bias", *added, 1);

@@ -16,7 +16,7 @@ struct scaled_lines {
 };
 
 /// What is made of the sums of some rows.
-template <class T>
+template <class T, bool OfBytes>
 struct scaled_tile {
   scaled_lines<f32> rows, columns;
   scaled_lines<T> row_bias, column_bias;
@@ -37,18 +37,18 @@ struct scaled_tile {
     if (row_bias.data != nullptr) to_all = number_cast<f32>(row_bias.data[i * row_bias.stride]);
     y = y + V(to_all);
     if (column_bias.data != nullptr) y = y + load<f32>(column_bias.data, column_bias.stride, lane);
-    if (result != nullptr) y = y * V(*result);
-    if (largest > 0) {  // NaN stays
-      y = select(y > V(largest), V(largest), y);
+    if constexpr (OfBytes) {
+      if (result != nullptr) y = y * V(*result);
+      y = select(y > V(largest), V(largest), y);  // NaN stays
       y = select(y < V(-largest), V(-largest), y);
     }
     return y;
   }
 };
 
-/// (sum * one[0] * other[0] * rows[i] * columns[j] + row_bias[i] + column_bias[j]) * result[0];
-/// without what is null; of 8 bits, at most the largest number that they hold, which is else 0.
-template <class T>
+/// sum * one[0] * other[0] * rows[i] * columns[j] + row_bias[i] + column_bias[j]; for results of 8
+/// bits times result[0], at most the largest number that they hold. Without what is null.
+template <class T, bool OfBytes = false>
 struct scaled_sums {
   scaled_lines<f32> rows, columns;
   scaled_lines<T> row_bias, column_bias;
@@ -56,8 +56,8 @@ struct scaled_sums {
   f32 largest;
   static constexpr bool replaces = true;
   FLAGGEMS_INLINE bool active() const { return true; }
-  FLAGGEMS_INLINE scaled_tile<T> at(const coordinates&, i64 i) const {
-    scaled_tile<T> r{rows, columns, row_bias, column_bias, one, other, result, largest, 1};
+  FLAGGEMS_INLINE scaled_tile<T, OfBytes> at(const coordinates&, i64 i) const {
+    scaled_tile<T, OfBytes> r{rows, columns, row_bias, column_bias, one, other, result, largest, 1};
     if (rows.data != nullptr) r.rows.data = rows.data + i * rows.stride;
     if (row_bias.data != nullptr) r.row_bias.data = row_bias.data + i * row_bias.stride;
     return r;
@@ -70,9 +70,9 @@ template <class Tile>
 FLAGGEMS_INLINE Tile prepared(const Tile& x) {
   return x;
 }
-template <class T>
-FLAGGEMS_INLINE scaled_tile<T> prepared(const scaled_tile<T>& x) {
-  scaled_tile<T> r = x;
+template <class T, bool OfBytes>
+FLAGGEMS_INLINE scaled_tile<T, OfBytes> prepared(const scaled_tile<T, OfBytes>& x) {
+  scaled_tile<T, OfBytes> r = x;
   if (r.one != nullptr) r.factor *= *r.one;
   if (r.other != nullptr) r.factor *= *r.other;
   r.one = r.other = nullptr;

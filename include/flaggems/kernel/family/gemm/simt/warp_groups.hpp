@@ -503,7 +503,7 @@ class warp_group_product {
         if (lane == 0) unit_.store_box(to_, {{left, row, here.result}}, to);
       } else {
         unit_.sync_warp();
-        store_rows(data, to, last + 1, row, left, lane);
+        store_rows(data, to, space_.row_end(here), row, left, lane);
       }
     }
   }
@@ -529,7 +529,7 @@ class warp_group_product {
     }
     for (i32 r = 0; r < rows; ++r) {
       const i32 to = space_.row(row + r);
-      if (to < 0) continue;
+      if (Space::groups && to < 0) continue;
       for (u32 c = lane; c < Tile::slab; c += 32) {
         const i32 j = column + static_cast<i32>(c);
         if (j < space_.n)
@@ -554,7 +554,7 @@ class warp_group_product {
                                    number_cast<Out>(result<Column>(add, x[1], of, c + 1))}};
         if (r >= end) continue;
         const i32 to_row = space_.row(r);
-        if (to_row < 0) continue;
+        if (Space::groups && to_row < 0) continue;
         global_ptr<Out> to = data + to_row * out_.row + c * out_.column;
         if (space_.stores_boxes && c + 1 < space_.n) {
           *reinterpret_cast<global_ptr<vec<Out, 2>>>(to) = both;
