@@ -244,6 +244,11 @@ TYPED_TEST(padding, of_contiguous_rows) {
                 check_shifted_rows<T, D>(columns, {0, before % 3, before, behind}, mode,
                                          before % width, columns % 2 != 0);
       }
+      // Rolls: rows turn, and are no longer.
+      for (const i64 columns : {width, width + 1, 3 * width - 1, 4 * width})
+        for (i64 by = 0; by < columns; by += by < 2 || by + 3 > columns ? 1 : 3)
+          check_shifted_rows<T, D>(columns, {0, 0, by, -by}, fg::pad_mode::circular, by % width,
+                                   by % 2 != 0);
     };
     check_type(fg::u8{});
     check_type(bf16{});

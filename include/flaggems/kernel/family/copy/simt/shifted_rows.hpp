@@ -126,8 +126,9 @@ struct shift_rows {
         : row(of_block), column(c), is_value(false) {
       const i32 k = c - from.before, length = from.rows.along.size;
       const i32 wide = static_cast<i32>(from.rows.columns.divisor);
-      const bool inside = static_cast<u32>(k) <= static_cast<u32>(length - width);
       const bool ends = c <= wide - width;
+      // (Where rows turn, the input's may go on behind the output's end.)
+      const bool inside = ends & (static_cast<u32>(k) <= static_cast<u32>(length - width));
       // (In 32 bits without a sign: what is no place may be anything.)
       const auto place = static_cast<i32>(static_cast<u32>(offset) + static_cast<u32>(k) +
                                           static_cast<u32>(from.skipped));
