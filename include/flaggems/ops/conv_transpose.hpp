@@ -138,9 +138,10 @@ void conv_transpose_into(const conv_transpose_request& ask, const S& stream, con
   const auto x = as_row(op, stream, tensor_view<const T, D>(input), elements)
                      .view({plan.batch, plan.groups, plan.channels, places});
   const tensor_view<T, D> to(has_batch ? out.view() : out.unsqueeze(0));
+  using C = arithmetic_t<T>;
   const i64 most =
-      images_at_once(plan.batch, plan.groups * depth * places * static_cast<i64>(sizeof(T)));
-  auto columns = empty<T>(stream, {most, plan.groups, depth, places}, op);
+      images_at_once(plan.batch, plan.groups * depth * places * static_cast<i64>(sizeof(C)));
+  auto columns = empty<C>(stream, {most, plan.groups, depth, places}, op);
   for (i64 begin = 0; begin < plan.batch; begin += most) {
     const i64 n = kernels::min_of(most, plan.batch - begin);
     const auto own = columns.view().narrow(0, 0, n);
@@ -148,14 +149,14 @@ void conv_transpose_into(const conv_transpose_request& ask, const S& stream, con
          x.narrow(0, begin, n).transpose(-2, -1), own, no_bias_view{}, 1, 0);
     const auto image = to.narrow(0, begin, n);
     const window_layout layout = window_layout::of(image, plan.dims);
-    const auto walk = plan.walk(static_cast<const T*>(columns.data()), layout);
+    const auto walk = plan.walk(static_cast<const C*>(columns.data()), layout);
     const auto result = written_by_walk(image.data(), layout);
     if (added)
       launch_windows(op, stream, walk,
-                     kernels::window_biased_sum<T>{result, added->data(), added->stride(0)},
+                     kernels::window_biased_sum<T, C>{result, added->data(), added->stride(0)},
                      plan.window());
     else
-      launch_windows(op, stream, walk, kernels::window_sum<T>{result}, plan.window());
+      launch_windows(op, stream, walk, kernels::window_sum<T, C>{result}, plan.window());
   }
 }
 
@@ -190,11 +191,11 @@ void conv_transpose_into(const conv_transpose_request& ask, const S& stream, con
 ///
 /// input [N, C, L], weight [C, F / groups, K], bias [F] or std::nullopt, out [N, F, (L - 1) stride
 /// - 2 padding + dilation (K - 1) + output_padding + 1]; input and out both with or without N; one
-/// floating-point dtype, any strides. Products are rounded to it, and their sums are in f32, or
-/// f64. A list has a number for each dimension or one for all. Raises invalid_argument,
-/// shape_mismatch or overlap before anything is written. aten::conv_transpose1d(Tensor input,
-/// Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1]
-/// output_padding=0, SymInt groups=1, SymInt[1] dilation=1)
+/// floating-point dtype, any strides; sums are in f32, or f64. A list has a number for each
+/// dimension or one for all. Raises invalid_argument, shape_mismatch or overlap before anything is
+/// written. aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1]
+/// stride=1, SymInt[1] padding=0, SymInt[1] output_padding=0, SymInt groups=1, SymInt[1]
+/// dilation=1)
 FLAGGEMS_CONV_TRANSPOSE(conv_transpose1d, 1)
 /// conv_transpose1d over two dimensions. aten::conv_transpose2d.input(Tensor input, Tensor weight,
 /// Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] output_padding=0, SymInt

@@ -45,27 +45,29 @@ struct window_out {
 };
 
 // Folds: the state of a walk, what an element adds to it, and what is written at its end.
-/// The sum of what is read.
-template <class T>
+/// The sum of what is read, of type From.
+template <class T, class From = T>
 struct window_sum {
   using C = compute_type<T>;
   window_out<T> out;
   FLAGGEMS_INLINE C begin() const { return C(0); }
-  FLAGGEMS_INLINE C joined(C sum, T x, const window_places&) const {
+  FLAGGEMS_INLINE C joined(C sum, From x, const window_places&) const {
     return sum + number_cast<C>(x);
   }
-  FLAGGEMS_INLINE C weighed(C sum, T x, C weight) const { return sum + weight * number_cast<C>(x); }
+  FLAGGEMS_INLINE C weighed(C sum, From x, C weight) const {
+    return sum + weight * number_cast<C>(x);
+  }
   FLAGGEMS_INLINE void end(C sum, const window_places& p) const { out.put(p, sum); }
 };
 /// The sum, and a number of the channel.
-template <class T>
+template <class T, class From = T>
 struct window_biased_sum {
   using C = compute_type<T>;
   window_out<T> out;
   global_ptr<const T> bias;
   i64 step;  // from a channel's to the next
   FLAGGEMS_INLINE C begin() const { return C(0); }
-  FLAGGEMS_INLINE C joined(C sum, T x, const window_places&) const {
+  FLAGGEMS_INLINE C joined(C sum, From x, const window_places&) const {
     return sum + number_cast<C>(x);
   }
   FLAGGEMS_INLINE void end(C sum, const window_places& p) const {
