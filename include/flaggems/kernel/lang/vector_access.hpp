@@ -97,6 +97,12 @@ FLAGGEMS_INLINE int settled(int x) {
 #endif
   return x;
 }
+FLAGGEMS_INLINE i64 settled(i64 x) {
+#if FLAGGEMS_LANGUAGE_CUDA && FLAGGEMS_DEVICE_CODE
+  asm volatile("" : "+l"(x));
+#endif
+  return x;
+}
 /// Prefetches the cache line at p into L2.
 template <class T>
 FLAGGEMS_INLINE void prefetch(global_ptr<const T> p) {
