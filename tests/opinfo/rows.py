@@ -486,11 +486,15 @@ def efficient(q, k, v, _bias, compute_logs, dropout_p=0.0, is_causal=False, *, s
     return out, logs if compute_logs else logs[..., :0], torch.tensor(0), torch.tensor(0)
 
 
-def attention_gradients(grad, q, k, v, _out, _logs, _mask=None, _p=0.0, is_causal=False):
-    with torch.enable_grad():
-        inputs = [t.detach().requires_grad_() for t in (q, k, v)]
-        made = with_logs(*inputs, None, 0.0, is_causal)[0]
-    return torch.autograd.grad(made, inputs, grad)
+def attention_gradients(grad, q, k, v, out, logs, _mask=None, _p=0.0, is_causal=False):
+    """Of the results that are given, which are rounded."""
+    scale = q.shape[-1] ** -0.5
+    scores = q.double() @ k.double().mT * scale
+    if is_causal:
+        scores = scores.masked_fill(behind(*scores.shape[-2:]), float("-inf"))
+    p, grad = (scores - logs.double().unsqueeze(-1)).exp(), grad.double()
+    slopes = p * (grad @ v.double().mT - (grad * out.double()).sum(-1, keepdim=True)) * scale
+    return tuple(t.to(q.dtype) for t in (slopes @ k.double(), slopes.mT @ q.double(), p.mT @ grad))
 
 
 def queries_keys_values(dtype, key_heads=3):
