@@ -168,8 +168,8 @@ struct gemm_fma_tiles {
                                        T (&sums)[high][wide]) {
     a_loader next_a(block.thread(), operand_of(space, a, unit.batch), a, space.m, unit.i,
                     unit.begin, unit.end);
-    const gemm_arg<T>& of_b = b;
-    b_loader next_b(block.thread(), operand_of(space, of_b, unit.batch), b, space.n, unit.j,
+    const gemm_arg<T>& second = b;
+    b_loader next_b(block.thread(), operand_of(space, second, unit.batch), b, space.n, unit.j,
                     unit.begin, unit.end);
     const int steps = static_cast<int>(ceil_div(unit.end - unit.begin, i64{depth}));
     int write = 0, read = 0;
