@@ -5,7 +5,7 @@
 #include <registry/support.hpp>
 
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::copy, flaggems::host, flaggems::f32,
-                         flaggems::f64, flaggems::i64, bool, flaggems::c64);
+                         flaggems::f64, flaggems::i64, flaggems::i32, bool, flaggems::c64);
 FLAGGEMS_REGISTRY_FAMILY(flaggems::operator_families::creation, flaggems::host, flaggems::f32,
                          flaggems::i64, bool);
 

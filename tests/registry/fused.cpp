@@ -182,6 +182,18 @@ TEST(registry_fused, experts) {
   expect_same(weights, view<host>(w2.view()), "weights");
   expect_same(indices, view<host>(i2.view()), "indices");
   expect_same(places, view<host>(t2.view()), "places");
+  // Of another dtype they are written through copies.
+  auto i3 = fg::zeros<fg::i32>(s, {3, 2}), t3 = fg::zeros<fg::i32>(s, {3, 2});
+  const view<host> narrow(i3.view()), narrow_places(t3.view());
+  op.call(s, {weights, narrow, narrow_places, view<host>(a), true}, {});
+  for (int k = 0; k < 6; ++k) {
+    EXPECT_EQ(i3.data()[k], i2.data()[k]);
+    EXPECT_EQ(t3.data()[k], t2.data()[k]);
+  }
+  {
+    const arguments<host> twice{weights, narrow, narrow, view<host>(a), true};
+    EXPECT_ERROR(op.call(s, twice, {}), overlap, "share no memory");
+  }
   auto got = fg::zeros(s, {3, 4}), want = fg::zeros(s, {3, 4});
   const auto& total = fg::registry<host>::at("flaggems::moe_sum");
   note(total);

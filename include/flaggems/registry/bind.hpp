@@ -487,8 +487,13 @@ inline constexpr auto slots_of = [] {
     // Where nothing is promoted, a complex number has no tensor's dtype.
     const u32 complex = number ? 1u << static_cast<unsigned>(boxed_kind::complex_number) : 0u;
     r[i] = {accepted(s.parameters[i]) | complex,
-            output ? role::output : plan<Bound>::role_at(static_cast<int>(i)), number && !alpha,
-            number && alpha, must_be_false(s.parameters[i].name)};
+            output ? role::output : plan<Bound>::role_at(static_cast<int>(i)),
+            number && !alpha,
+            number && alpha,
+            must_be_false(s.parameters[i].name),
+            !output &&
+                (s.parameters[i].written || s.parameters[i].name == plan<Bound>::line.updated_one ||
+                 s.parameters[i].name == plan<Bound>::line.updated_other)};
   }
   return r;
 }();

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace flaggems {
@@ -158,7 +159,8 @@ any_tensor<Device> converted(const stream_ref<Device>& stream, std::string_view 
   return r;
 }
 
-/// Operands converted for a call, and their memory.
+/// Operands converted for a call, and their memory. Of those that the call writes, give_back()
+/// copies what is new to where it was asked for.
 template <class Device>
 class converted_arguments {
  public:
@@ -170,6 +172,8 @@ class converted_arguments {
     for (std::size_t i = 0; i < s.parameters.size(); ++i)
       if (s.parameters[i].kind <= parameter_kind::tensors) tensors += arguments[i].views().size();
     memory_.reserve(tensors);  // views of tensors that do not move
+    for (std::size_t i = op.form() == form::in_place ? 1 : 0; i < s.parameters.size(); ++i)
+      written_[i] = slots[i].written;
     lists_.reserve(s.parameters.size());
     for (std::size_t i = 0; i < s.parameters.size(); ++i) {
       arguments_[i] = arguments[i];
@@ -183,8 +187,27 @@ class converted_arguments {
     }
   }
   [[nodiscard]] const boxed<Device>* data() const noexcept { return arguments_; }
+  void give_back(const stream_ref<Device>& stream, std::string_view op) const {
+    for (const auto& [to, from] : given_back_) copy_converted(stream, op, to, from);
+  }
 
  private:
+  /// Raises unless x, which has a copy of another dtype, can be written from that.
+  void check_written(std::string_view op, const any_view<Device>& x, dtype type) const {
+    if (kind_number(type) > kind_number(x.dtype())) [[unlikely]]
+      raise(errc::dtype_mismatch, op,
+            "a written argument whose dtype holds " + detail::text(to_string(type)),
+            to_string(x.dtype()));
+    if (x.is_const()) [[unlikely]]
+      raise(errc::invalid_argument, op, "an argument that can be written",
+            "a view of const elements");
+    check_conversion<Device>(op, x.dtype(), type);
+    detail::check_writable(std::string(op).c_str(), detail::layout_of(x));
+    for (const auto& before : given_back_)
+      if (overlap(detail::layout_of(x), detail::layout_of(before.first)) != overlap_kind::none)
+          [[unlikely]]
+        raise(errc::overlap, op, "written arguments that share no memory", "two that do");
+  }
   void convert(std::size_t i, const stream_ref<Device>& stream, std::string_view op, dtype type,
                bool of_indices = false) {
     std::vector<any_view<Device>>& list = lists_.emplace_back();
@@ -193,8 +216,10 @@ class converted_arguments {
         list.push_back(x);
         continue;
       }
+      if (x.dtype() != type && written_[i]) check_written(op, x, type);
       if (x.dtype() != type) memory_.push_back(converted(stream, op, x, type));
       list.push_back(x.dtype() == type ? x : memory_.back().view());
+      if (x.dtype() != type && written_[i]) given_back_.emplace_back(x, list.back());
     }
     if (arguments_[i].kind() == boxed_kind::tensor)
       arguments_[i] = list.front();
@@ -205,6 +230,8 @@ class converted_arguments {
   boxed<Device> arguments_[detail::max_parameters + detail::max_results];
   std::vector<any_tensor<Device>> memory_;
   std::vector<std::vector<any_view<Device>>> lists_;
+  bool written_[detail::max_parameters + detail::max_results] = {};
+  std::vector<std::pair<any_view<Device>, any_view<Device>>> given_back_;  // to, from
 };
 
 /// Raises for an alpha that the typed operators do not compile with: a floating-point one for other
@@ -411,9 +438,10 @@ void registered_operator<Device>::call_converted(const bindings::instance<Device
   const flaggems::schema& s = *schema_;
   const converted_arguments<Device> operands(*this, slots_, frame.stream, frame.arguments, type,
                                              form_ == form::in_place && same_outputs);
-  if (same_outputs)
-    return function_of(one)(
-        {frame.stream, operands.data(), frame.results, frame.with_dtype, frame.any});
+  if (same_outputs) {
+    function_of(one)({frame.stream, operands.data(), frame.results, frame.with_dtype, frame.any});
+    return operands.give_back(frame.stream, s.key());
+  }
   any_tensor<Device> made[detail::max_results];
   one.create({frame.stream, operands.data(), made, frame.with_dtype});
   for (int k = 0; k < outputs(); ++k) {
@@ -434,6 +462,7 @@ void registered_operator<Device>::call_converted(const bindings::instance<Device
   for (int k = 0; k < outputs(); ++k)
     copy_converted(frame.stream, s.key(), frame.arguments[first_output() + k].view(),
                    made[k].view());
+  operands.give_back(frame.stream, s.key());
 }
 
 template <class Device>

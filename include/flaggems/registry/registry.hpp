@@ -66,6 +66,7 @@ struct slot {
   bool promotes = false;  // a number that takes part in promotion
   bool limited = false;   // alpha, whose kind must not be above the operands'
   bool is_false = false;  // what the typed operator does not have
+  bool written = false;   // in place, besides the outputs
 };
 
 template <class Device>
