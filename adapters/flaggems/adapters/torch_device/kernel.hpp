@@ -62,6 +62,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
   std::string run(values_list values, c10::SmallVectorImpl<c10::IValue>& results) const {
     const int device_index = device_of(values);
     const on_device<Device> scope(device_index);
+    const values_list given = values;
     changed_values changed;
     if (const auto refused = bring_numbers(values, changed, device_index); !refused.empty())
       return std::string(refused);
@@ -83,7 +84,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
     arguments.emplace(op_.schema(), values, rules);
     if (!arguments->left_because.empty()) return std::string(arguments->left_because);
     if (op_.promotes() && !arguments->other_dtype().empty()) {
-      if (!promote(values, changed)) return std::string(arguments->other_dtype());
+      if (!promote(values, changed, given)) return std::string(arguments->other_dtype());
       arguments.emplace(op_.schema(), values, rules);
     }
     const auto stream = torch_stream<Device>(device_index);
@@ -157,7 +158,8 @@ class torch_device_kernel final : public c10::OperatorKernel {
     return {};
   }
   /// Operands that are not written get the dtype that ATen computes in. False if it has none.
-  bool promote(values_list& values, changed_values& changed) const {
+  /// Numbers are converted where they were `given`: a device may have no f64.
+  bool promote(values_list& values, changed_values& changed, values_list given) const {
     const schema& s = op_.schema();
     at::native::ResultTypeState state = {};
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -176,7 +178,14 @@ class torch_device_kernel final : public c10::OperatorKernel {
                     " can't be cast to the desired output type ", t.scalar_type());
         continue;
       }
-      at::Tensor other = t.scalar_type() == common ? t.alias() : t.to(common);
+      at::Tensor other;
+      if (const at::Tensor& first = given[i].toTensor();
+          t.scalar_type() != common && first.device() != t.device()) {
+        other = at::empty({}, t.options().dtype(common));
+        functions::from_host(first.to(common), other);
+      } else {
+        other = t.scalar_type() == common ? t.alias() : t.to(common);
+      }
       if (t.dim() == 0) other.unsafeGetTensorImpl()->set_wrapped_number(false);
       change(values, changed, i, std::move(other));
     }
