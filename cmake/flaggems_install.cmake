@@ -18,6 +18,8 @@ if(flaggems_adapter_headers)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/adapters/flaggems/adapters/torch_operators"
                     "${PROJECT_SOURCE_DIR}/adapters/flaggems/adapters/torch_device"
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/flaggems/adapters")
+  install(FILES "${PROJECT_SOURCE_DIR}/adapters/python/flaggems_torch.py"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/flaggems/python")
   # The name of another library's header, for programs that are written for it.
   install(FILES "${PROJECT_SOURCE_DIR}/adapters/flag_gems/operators.h"
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/flag_gems")
@@ -42,11 +44,13 @@ write_basic_package_version_file(
 install(FILES "${PROJECT_BINARY_DIR}/flaggemsConfig.cmake"
               "${PROJECT_BINARY_DIR}/flaggemsConfigVersion.cmake"
         DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
-# flaggems_precompile, the program that it builds, flaggems_registry, flaggems::compiled, and how TVM-FFI is found.
+# flaggems_precompile, the program that it builds, flaggems_registry, flaggems::compiled, and how TVM-FFI and Python's
+# PyTorch are found.
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/flaggems_precompile.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/flaggems_registry.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/flaggems_compiled.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/flaggems_tvm_ffi.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/flaggems_python_torch.cmake"
               "${PROJECT_SOURCE_DIR}/tools/flaggems_compile.cpp"
         DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/cmake/compiled" DESTINATION "${FLAGGEMS_INSTALL_CMAKEDIR}")

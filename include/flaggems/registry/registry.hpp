@@ -234,8 +234,16 @@ class registry {
   [[nodiscard]] static const registered_operator<Device>& at(std::string_view key) {
     const auto* const found = find(key);
     if (found == nullptr) [[unlikely]]
-      raise(errc::not_supported, "registry", "an operator that the program was linked with", key);
+      raise_absent(key);
     return *found;
+  }
+
+ private:
+  [[noreturn]] FLAGGEMS_COLD static void raise_absent(std::string_view key) {
+    const std::string own = "flaggems::" + std::string(key);
+    raise(errc::not_supported, "registry",
+          find(own) != nullptr ? own : "an operator of a family that the program was linked with",
+          key);
   }
 };
 
