@@ -60,6 +60,16 @@ int main() {
   auto dequantised = flaggems::empty<float>(stream, {2, 2});
   flaggems::linear(stream, xi, wi, dequantised, flaggems::epilogue(product * row * column));
 
+  // Two neighbouring columns make one result: a gate and what it multiplies, whose rows of the
+  // weight alternate. What goes into the gate is kept as well.
+  const auto pairs =
+      flaggems::from_values<float>(stream, {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1}, {4, 3});
+  auto opened = flaggems::empty<float>(stream, {2, 2}),
+       gates = flaggems::empty<float>(stream, {2, 2});
+  const auto gate = flaggems::also_store(gates, flaggems::product_even);
+  flaggems::linear(stream, x, pairs, opened,
+                   flaggems::epilogue(flaggems::silu(gate) * flaggems::product_odd));
+
   // The first operand may be a formula as well.
   auto gated = flaggems::empty<float>(stream, {2, 2});
   flaggems::linear(stream, flaggems::silu(x) * x, w, gated);
@@ -80,10 +90,14 @@ int main() {
 
   std::cout << a << '\n' << y << '\n' << z << '\n' << h << '\n' << limited << '\n';
   std::cout << total << ' ' << wide << '\n' << rows << '\n' << norm << '\n' << best << '\n';
-  std::cout << layer << '\n' << dequantised << '\n' << same << '\n' << gated << '\n';
+  std::cout << layer << '\n'
+            << dequantised << '\n'
+            << same << '\n'
+            << gated << '\n'
+            << opened << '\n';
   return good && layer(1, 1) == 10 && dequantised(0, 1) == -665 && same(0, 0) == -2 &&
-                 total() == 3 && norm(0) == 5 && best(1) == 2 && gated(0, 0) > 0.47f &&
-                 gated(0, 0) < 0.48f
+                 total() == 3 && gates(0, 0) == x(0, 0) && norm(0) == 5 && best(1) == 2 &&
+                 gated(0, 0) > 0.47f && gated(0, 0) < 0.48f
              ? 0
              : 1;
 }

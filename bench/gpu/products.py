@@ -36,6 +36,8 @@ LAYOUTS = ("NT", "NN", "TN", "TT")
 # In full precision, and of bf16 by warps alone, as before sm_90.
 FILLED = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (512, 4096, 4096),
           (4096, 2112, 7168), (4096, 7168, 2048), (8192, 8192, 512))
+# Of gated layers: the second size is that of their results.
+GATED = ((512, 14336, 4096), (2048, 14336, 4096), (4096, 14336, 4096), (2048, 4864, 896), (4096, 2048, 7168))
 # Of 8 bits.
 SMALL = ((1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192), (128, 7168, 16384),
          (512, 4096, 4096), (4096, 2112, 7168), (4096, 7168, 2048))
@@ -66,6 +68,24 @@ def products(operands, torch):
                 1e-5 if dtype == operands.F32 else 1e-13)
         return found
 
+    def stored(m, n, k):  # and what gelu is given, as training needs it
+        found = case("gelu, sums stored", m, n, k, operation="linear_gelu_stored",
+                     reference=lambda x, w, b: (F.linear(x, w, b), F.gelu(F.linear(x, w, b))),
+                     peer=lambda x, w, b, h, o: torch.ops.aten.gelu.out(torch.addmm(b, x, w.t(), out=h), out=o))
+        found.make = lambda: [operands.random(m, k), operands.random(n, k), operands.random(n), operands.empty(m, n),
+                              operands.empty(m, n)]
+        found.results = 2
+        return found
+
+    def gated(m, n, k):  # of n pairs of columns; the other side's are halves of a row, which its second kernel likes best
+        import triton_kernels
+        found = case("silu(gate) * up", m, n, k, operation="linear_gated",
+                     reference=lambda x, w: F.silu(F.linear(x, w[::2])) * F.linear(x, w[1::2]),
+                     peer=lambda x, w, o: triton_kernels.gate(torch.mm(x, w.t()), o))
+        found.make = lambda: [operands.random(m, k), operands.random(2 * n, k), operands.empty(m, n)]
+        found.bytes, found.operations = 2 * (m * k + 2 * n * k + m * n), 4 * m * n * k
+        return found
+
     for size in SQUARES:
         for layout in LAYOUTS:
             yield mm(size, size, size, layout)
@@ -86,6 +106,12 @@ def products(operands, torch):
                    peer=lambda x, w, b, o: torch.ops.aten.gelu.out(torch.addmm(b, x, w.t()), out=o))
         yield case("addmm", m, n, k, operation="addmm", added=(m, n), reference=lambda a, b, c: torch.addmm(c, a, b),
                    peer=lambda a, b, c, o: torch.addmm(c, a, b, out=o))
+        yield case("linear + residual", m, n, k, operation="linear_residual", added=(m, n),
+                   reference=lambda x, w, r: F.linear(x, w) + r,
+                   peer=lambda x, w, r, o: torch.add(torch.mm(x, w.t()), r, out=o))
+        yield stored(m, n, k)
+    for shape in GATED:
+        yield gated(*shape)
     for m, n, k in FILLED:
         yield mm(m, n, k, "NT", "mm by mma.sync", "mm_by_warps")
     for op, operation, dtype in (("mm f32", "mm", operands.F32), ("mm f64", "mm_f64", operands.F64)):

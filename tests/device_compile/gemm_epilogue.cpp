@@ -17,3 +17,7 @@ FLAGGEMS_INSTANCE(gemm_panel_epilogue,
                   fk::gemm_panel<signed char, signed char, float, unsigned int, epilogue>,
                   fk::gemm_space, fk::gemm_arg<signed char>, fk::gemm_arg<signed char>,
                   fk::gemm_out<float, unsigned int>, epilogue)
+using halves = fk::node<float, fk::mul_fn, fk::product_half<float, 0>, fk::product_half<float, 1>>;
+using pairs = fk::gemm_epilogue<fk::stored_value<flaggems::bf16, halves>>;
+FLAGGEMS_INSTANCE(gemm_pairs_f32, fk::gemm_pairs<float, float, pairs>, fk::gemm_space,
+                  fk::gemm_out<float, float>, pairs, fk::global_ptr<const float>)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <flaggems/kernel/family/gemm/epilogue.hpp>
 #include <flaggems/kernel/family/gemm/simt/warp_groups.hpp>
+#include <flaggems/kernel/family/pointwise/pointwise.hpp>
 
 #include <flaggems/kernel/block/simt/entry.hpp>
 
@@ -41,3 +42,16 @@ FLAGGEMS_INSTANCE(gemm_warp_groups_tf32,
                   product<float, float, fk::no_bias, fk::warp_group_tile<128, 128, 6, 1, true>>,
                   fk::warp_group_space, fk::tensor_map, fk::tensor_map, fk::tensor_map,
                   fk::gemm_out<float, float>, fk::no_bias, fk::sums_of_unit)
+// Results of pairs of sums, of which one is stored, too.
+using halves = fk::node<float, fk::mul_fn, fk::stored_value<bf16, fk::product_half<float, 0>>,
+                        fk::product_half<float, 1>>;
+FLAGGEMS_INSTANCE(
+    gemm_warp_groups_pairs,
+    product<bf16, bf16, fk::gemm_epilogue<halves>, fk::warp_group_tile<128, 128, 6, 1, true>>,
+    fk::warp_group_space, fk::tensor_map, fk::tensor_map, fk::tensor_map, fk::gemm_out<bf16, float>,
+    fk::gemm_epilogue<halves>, fk::sums_of_unit)
+FLAGGEMS_INSTANCE(
+    gemm_warp_groups_scaled,
+    product<f8e4m3, bf16, fk::scaled_sums<bf16>, fk::warp_group_tile<128, 256, 4, 2, false>>,
+    fk::warp_group_space, fk::tensor_map, fk::tensor_map, fk::tensor_map, fk::gemm_out<bf16, float>,
+    fk::scaled_sums<bf16>, fk::sums_of_unit)

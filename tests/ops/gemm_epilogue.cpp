@@ -5,8 +5,10 @@
 #include <flaggems/ops/activation.hpp>
 #include <flaggems/ops/gemm_epilogue.hpp>
 #include <flaggems/ops/pointwise.hpp>
+#include <flaggems/ops/rounding.hpp>
 #include <support/gemm.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -202,6 +204,117 @@ TYPED_TEST(gemm_epilogue, integers_to_floats) {
   });
 }
 
+/// silu(even + bias) * odd + residual over pairs of columns, the first part in a tensor of its own
+/// as well.
+template <class D, class T>
+void check_gates(i64 m, i64 n, i64 k, layout lo, layout ls) {
+  SCOPED_TRACE(std::string(to_string(lo)) + ", " + to_string(ls) + ", " +
+               fg::to_string(shape{m, n, k}));
+  test_tensor<T, D> x({m, k}, layout::contiguous, random_values({m, k}));
+  test_tensor<T, D> w({2 * n, k}, layout::contiguous, random_values({2 * n, k}));
+  test_tensor<T, D> bias({n}, layout::contiguous, random_values({n}));
+  test_tensor<T, D> residual({m, n}, layout::contiguous, random_values({m, n}));
+  test_tensor<T, D> out({m, n}, lo), gate({m, n}, ls);
+  fg::linear(test_stream<D>(), x.in(), w.in(), out.view(),
+             epilogue(fg::silu(fg::also_store(gate.view(), fg::product_even + bias.in())) *
+                          fg::product_odd +
+                      residual.in()));
+  const auto sums = sums_of(x.values(), w.values(), m, 2 * n, k);
+  std::vector<double> want(index(m * n)), gates(index(m * n));
+  for (i64 e = 0; e < m * n; ++e) {
+    gates[index(e)] = sums[index(2 * e)] + bias.values()[index(e % n)];
+    want[index(e)] = silu(gates[index(e)]) * sums[index(2 * e + 1)] + residual.values()[index(e)];
+  }
+  expect_close<T>(out.read(), want, sum_tolerance<T>(k));
+  expect_close<T>(gate.read(), gates, sum_tolerance<T>(k));
+  EXPECT_TRUE(out.gaps_untouched() && gate.gaps_untouched());
+}
+// Sizes that take kernels of few rows, tiles and, aligned, warp groups, whole and in part.
+TYPED_TEST(gemm_epilogue, pairs_of_columns) {
+  using D = TypeParam;
+  at_every_level<D>([] {
+    for (const shape& at : {shape{1, 8, 16}, shape{5, 12, 30}, shape{20, 21, 22}, shape{70, 45, 40},
+                            shape{33, 10, 700}, shape{3, 4, 0}})
+      check_gates<D, f32>(at[0], at[1], at[2], layout::contiguous, layout::contiguous);
+  });
+  for (const layout lo : output_layouts) check_gates<D, f32>(19, 26, 20, lo, layout::transposed);
+  for (const shape& at :
+       {shape{70, 72, 64}, shape{40, 45, 64}, shape{150, 68, 80}, shape{9, 30, 64}})
+    check_gates<D, bf16>(at[0], at[1], at[2], layout::contiguous, layout::offset);
+  check_gates<D, bf16>(70, 72, 64, layout::transposed, layout::strided);
+}
+TYPED_TEST(gemm_epilogue, pairs_in_batches_and_new_tensors) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  test_tensor<f32, D> a({3, 20, 12}, layout::contiguous, random_values({3, 20, 12}));
+  test_tensor<f32, D> w({34, 12}, layout::contiguous, random_values({34, 12}));
+  const auto sums = sums_of(a.values(), w.values(), 60, 34, 12);
+  std::vector<double> want(60 * 17);
+  for (std::size_t e = 0; e < want.size(); ++e) want[e] = sums[2 * e] - sums[2 * e + 1];
+  const auto formula = epilogue(fg::product_even - fg::product_odd);
+  const auto made = fg::linear(s, a.in(), w.in(), formula);
+  EXPECT_EQ(made.shape_of(), (shape{3, 20, 17}));
+  expect_close<f32>(values_of(made), want, sum_tolerance<f32>(12));
+  const auto by_batches = fg::bmm(s, a.in(), w.in().t().unsqueeze(0), formula);
+  EXPECT_EQ(by_batches.shape_of(), (shape{3, 20, 17}));
+  expect_close<f32>(values_of(by_batches), want, sum_tolerance<f32>(12));
+  expect_close<f32>(values_of(fg::mm(s, a.in().reshape({60, 12}), w.in().t(), formula)), want,
+                    sum_tolerance<f32>(12));
+}
+
+/// relu(product + bias), and what relu is given.
+template <class D, class T>
+void check_stored(i64 m, i64 n, i64 k, layout lo, layout ls) {
+  SCOPED_TRACE(std::string(to_string(lo)) + ", " + to_string(ls) + ", " +
+               fg::to_string(shape{m, n, k}));
+  test_tensor<T, D> x({m, k}, layout::contiguous, random_values({m, k}));
+  test_tensor<T, D> w({n, k}, layout::contiguous, random_values({n, k}));
+  test_tensor<T, D> bias({n}, layout::contiguous, random_values({n}));
+  test_tensor<T, D> out({m, n}, lo), before({m, n}, ls);
+  fg::linear(test_stream<D>(), x.in(), w.in(), out.view(),
+             epilogue(fg::maximum(fg::also_store(before.view(), product + bias.in()), 0)));
+  auto want = sums_of(x.values(), w.values(), m, n, k);
+  for (i64 e = 0; e < m * n; ++e) want[index(e)] += bias.values()[index(e % n)];
+  expect_close<T>(before.read(), want, sum_tolerance<T>(k));
+  for (double& v : want) v = std::max(v, 0.0);
+  expect_close<T>(out.read(), want, sum_tolerance<T>(k));
+  EXPECT_TRUE(out.gaps_untouched() && before.gaps_untouched());
+}
+TYPED_TEST(gemm_epilogue, a_second_result) {
+  using D = TypeParam;
+  at_every_level<D>([] {
+    for (const shape& at : {shape{1, 70, 100}, shape{4, 90, 30}, shape{70, 3, 200},
+                            shape{20, 21, 22}, shape{33, 101, 700}, shape{5, 6, 0}})
+      check_stored<D, f32>(at[0], at[1], at[2], layout::contiguous, layout::contiguous);
+  });
+  for (const layout ls : output_layouts) check_stored<D, f32>(19, 26, 20, layout::transposed, ls);
+  for (const shape& at : {shape{70, 136, 64}, shape{40, 45, 64}, shape{9, 80, 64}})
+    check_stored<D, bf16>(at[0], at[1], at[2], layout::contiguous, layout::offset);
+}
+
+// Results of 8 bits: floats by a scale, integers rounded and cut.
+TYPED_TEST(gemm_epilogue, results_of_8_bits) {
+  using D = TypeParam;
+  const auto& s = test_stream<D>();
+  for (const shape& at : {shape{4, 50, 64}, shape{70, 72, 64}}) {
+    const i64 m = at[0], n = at[1], k = at[2];
+    test_tensor<bf16, D> x({m, k}, layout::contiguous, random_values({m, k}));
+    test_tensor<bf16, D> w({n, k}, layout::contiguous, random_values({n, k}));
+    test_tensor<fg::f8e4m3, D> floats({m, n});
+    test_tensor<i8, D> integers({m, n});
+    fg::linear(s, x.in(), w.in(), floats.view(), epilogue(product * 0.25F));
+    fg::linear(s, x.in(), w.in(), integers.view(),
+               epilogue(fg::cast<i8>(fg::clamp(fg::round(product * 40.0F), -128, 127))));
+    const auto sums = sums_of(x.values(), w.values(), m, n, k);
+    std::vector<double> want(sums.size());
+    for (std::size_t e = 0; e < want.size(); ++e) want[e] = sums[e] * 0.25;
+    expect_close<fg::f8e4m3>(floats.read(), want, {0.07, 1e-3});
+    const auto got = integers.read();
+    for (std::size_t e = 0; e < want.size(); ++e)
+      EXPECT_NEAR(got[e], std::clamp(std::nearbyint(sums[e] * 40), -128.0, 127.0), 1) << e;
+  }
+}
+
 #if FLAGGEMS_TEST_HOST  // the rest is about the host
 
 TEST(gemm_epilogue_types, bf16_on_the_host) {
@@ -276,6 +389,24 @@ TEST(gemm_epilogue_errors, bad_input) {
               fg::linear(s, square.in(), square.in(), square.view(), scaled_silu(bias.in()));
             }),
             fg::errc::overlap);
+  // A second result of other sizes, or that lies where another tensor does; half a pair.
+  EXPECT_EQ(code_of([&] {
+              fg::linear(s, x.in(), w.in(), out.view(),
+                         epilogue(fg::also_store(out.view(), product) + 1));
+            }),
+            fg::errc::overlap);
+  EXPECT_EQ(code_of([&] {
+              fg::linear(s, x.in(), w.in(), out.view(),
+                         epilogue(fg::also_store(x.view().narrow(0, 0, 1), product) + 1));
+            }),
+            mismatch);
+  EXPECT_EQ(code_of([&] {
+              fg::linear(s, square.in(), w.in().narrow(0, 0, 4), out.view().narrow(1, 0, 4),
+                         epilogue(fg::also_store(square.view(), product) + 1));
+            }),
+            mismatch);
+  EXPECT_EQ(code_of([&] { fg::linear(s, x.in(), w.in(), out.view(), epilogue(fg::product_even)); }),
+            mismatch);
   EXPECT_TRUE(out.untouched() && x.untouched() && square.untouched());
 }
 #endif

@@ -144,7 +144,7 @@ DONE_BY = {"clone": "copy_", "to_copy": "copy_", "contiguous": "copy_", "to": "c
            "masked_scatter": "where", "embedding_backward": "embedding_dense_backward"}
 HELPERS = {"checks.hpp", "forms.hpp", "index_list.hpp", "iteration.hpp", "moves.hpp", "nodes.hpp",
            "promotion.hpp", "rows.hpp"}  # headers for authors of operators
-VOCABULARY = {"allow_tf32", "apply", "as_scalar", "assert_async", "assign", "cast", "epilogue", "evaluate", "is_nonzero", "pack_matrix",
+VOCABULARY = {"allow_tf32", "also_store", "apply", "as_scalar", "assert_async", "assign", "cast", "epilogue", "evaluate", "is_nonzero", "pack_matrix",
               "with_bias", "with_mask", "with_score"}
 VIEWS = {"alias", "as_strided", "broadcast_tensors", "broadcast_to", "chunk", "diagonal", "expand", "expand_as", "flatten", "imag",
          "lift", "lift_fresh", "movedim", "narrow", "permute", "real", "reshape", "reshape_alias",

@@ -83,7 +83,7 @@ SAME_KERNEL = {"concat_and_cache_mla": "scatter", "reshape_and_cache": "scatter"
                "affine_grid_generator": "mul", "assert_async": "copy", "polygamma": "special_zeta", "mvlgamma": "lgamma",
                "evaluate": "assign", "gelu": "gelu_none", "pack_matrix": "copy"}
 # Pieces of expressions and of calls: they launch nothing themselves.
-NO_LAUNCH = {"allow_tf32", "cast", "apply", "as_scalar", "is_nonzero", "with_bias", "with_mask", "with_score", "epilogue",
+NO_LAUNCH = {"allow_tf32", "also_store", "cast", "apply", "as_scalar", "is_nonzero", "with_bias", "with_mask", "with_score", "epilogue",
              "empty_permuted", "list_to_tensor", "make_dep_token", "functional_sym_constrain_range",
              "functional_sym_constrain_range_for_size"} | operators.VIEWS
 

@@ -524,7 +524,7 @@ def stems(tree):
 
 
 # Public names without a line in the registry: those of expressions, and weights that are no tensors.
-NOT_REGISTERED = {"allow_tf32", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "with_bias", "with_mask",
+NOT_REGISTERED = {"allow_tf32", "also_store", "apply", "as_scalar", "assign", "cast", "epilogue", "evaluate", "with_bias", "with_mask",
                   "with_score", "dequantize", "pack_matrix", "quantized_embedding", "quantized_linear",
                   # Views, lists of tensors, and bools, which the registry's results are not.
                   "allclose", "equal", *operators.VIEWS, "split_copy", "split_with_sizes_copy", "unbind_copy"}

@@ -63,6 +63,26 @@ const entry linear_gelu("linear_gelu", [](const call& c) {
                fg::epilogue(fg::gelu(fg::product + c.view<const T>(2))));
   });
 });
+/// Of a weight whose rows alternate between the gate and what it multiplies.
+const entry linear_gated("linear_gated", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    fg::linear(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(2),
+               fg::epilogue(fg::silu(fg::product_even) * fg::product_odd));
+  });
+});
+const entry linear_residual("linear_residual", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    fg::linear(c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(3),
+               fg::epilogue(fg::product + c.view<const T>(2)));
+  });
+});
+const entry linear_gelu_stored("linear_gelu_stored", [](const call& c) {
+  with_float(c, 0, [&]<class T>(T) {
+    fg::linear(
+        c.on, c.view<const T>(0), c.view<const T>(1), c.view<T>(4),
+        fg::epilogue(fg::gelu(fg::also_store(c.view<T>(3), fg::product + c.view<const T>(2)))));
+  });
+});
 const entry addmm("addmm", [](const call& c) {
   with_float(c, 0, [&]<class T>(T) {
     fg::addmm(c.on, c.view<const T>(2), c.view<const T>(0), c.view<const T>(1), c.view<T>(3));

@@ -213,7 +213,8 @@ struct warp_group_unit<Machine, decltype(Machine::emulates_warp_groups + 0)> {
     __builtin_memcpy(&x, group().written_bytes(at, sizeof(T), line), sizeof(T));
     return x;
   }
-  void write(u32 at, const vec<u32, 4>& x, int line = FLAGGEMS_CALLER_LINE) const {
+  template <class T = vec<u32, 4>>
+  void write(u32 at, const T& x, int line = FLAGGEMS_CALLER_LINE) const {
     __builtin_memcpy(group().bytes_at(at, sizeof(x), line), &x, sizeof(x));
     group().set_initialised(at, sizeof(x), true);
     all().note_write(thread(), at, sizeof(x));

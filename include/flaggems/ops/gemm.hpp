@@ -265,9 +265,15 @@ void multiply(const char* op, const S& stream, const A& a, const B& b, const To&
   product(op, stream, a, b, to, bias.view.expand(to.shape_of()), 1, 1, packed);
 }
 
+/// The sizes of what is made of a product of these.
+template <class Added>
+const shape& made_of(const char*, const shape& sums, const Added&) {
+  return sums;
+}
+
 template <class S, class A, class B, class Out, class Added>
 void mm_into(const S& stream, const A& a, const B& b, const Out& out, const Added& added) {
-  check_sizes("mm", out, mm_shape("mm", a, b));
+  check_sizes("mm", out, made_of("mm", mm_shape("mm", a, b), added));
   check_separate_output("mm", out, a, b);
   check_added("mm", out, added);
   multiply("mm", stream, a, b.t(), out, out.shape_of(), added, nullptr);
@@ -275,7 +281,7 @@ void mm_into(const S& stream, const A& a, const B& b, const Out& out, const Adde
 
 template <class S, class A, class B, class Out, class Added>
 void bmm_into(const S& stream, const A& a, const B& b, const Out& out, const Added& added) {
-  const shape sizes = bmm_shape("bmm", a, b);
+  const shape sizes = made_of("bmm", bmm_shape("bmm", a, b), added);
   check_sizes("bmm", out, sizes);
   check_separate_output("bmm", out, a, b);
   check_added("bmm", out, added);
@@ -295,7 +301,7 @@ auto column_of(const column_bias<View>& bias) {
 template <class S, class X, class W, class Out, class Added>
 void linear_into(const S& stream, const X& x, const W& w, const Out& out, const Added& added,
                  const u8* packed = nullptr) {
-  check_linear_sizes(out.sizes(), linear_shape(x, w));
+  check_linear_sizes(out.sizes(), made_of("linear", linear_shape(x, w), added));
   if constexpr (W::extents_type::static_rank < 2)
     if (w.rank() == 1) {  // a vector: the weight of one column
       if constexpr (requires { column_of(added); })

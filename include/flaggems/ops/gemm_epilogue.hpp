@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrix products that store an expression over their sums, in the same pass: bias, activation,
-// residual, scales of quantised operands.
+// residual, scales of quantised operands, gates, a second result.
 //
 //     linear(stream, x, weight, out, epilogue(silu(product * scale + bias) + residual));
 #pragma once
@@ -31,12 +31,80 @@ struct product_node {
   }
 };
 
+/// The sum of one of two neighbouring columns, of which one result is made.
+template <class T, int Part>
+struct product_half_node : product_node<T> {
+  template <class C, class Space>
+  auto build(const Space&, int&) const {
+    return converted<C>(kernels::product_half<T, Part>{});
+  }
+};
+
+/// A node whose value is stored as T as well.
+template <class T, class D, class Node>
+struct stored_node {
+  using element = typename Node::element;
+  using device = D;
+  static constexpr bool is_scalar = false;
+  static constexpr int leaves = Node::leaves + 1;
+  Node node;
+  tensor_view<T, D> to;
+
+  template <class F>
+  void for_each_leaf(F&& f) const {
+    node.for_each_leaf(f);
+    f(to);
+  }
+  template <class C, class Space>
+  auto build(const Space& it, int& next) const {
+    static_assert(std::is_same_v<Space, added_space>,
+                  "flaggems: also_store is for epilogues of matrix products");
+    const auto e = node.template build<kernels::compute_type<element>>(it, next);
+    kernels::stored_value<T, std::remove_const_t<decltype(e)>> r{e, to.data(), {}};
+    it.copy_strides(next++, r.strides);
+    return converted<C>(r);
+  }
+};
+
+/// How many of a node's leaves are halves (Halves) or whole sums.
+template <bool Halves, class Node>
+inline constexpr int sums_read = 0;
+template <class T>
+inline constexpr int sums_read<false, product_node<T>> = 1;
+template <class T, int Part>
+inline constexpr int sums_read<true, product_half_node<T, Part>> = 1;
+template <bool Halves, class T, class D, class Node>
+inline constexpr int sums_read<Halves, stored_node<T, D, Node>> = sums_read<Halves, Node>;
+template <bool Halves, class Rule, class F, class... Nodes>
+inline constexpr int sums_read<Halves, call<Rule, F, Nodes...>> = (sums_read<Halves, Nodes> + ... +
+                                                                   0);
+template <bool Halves, class M, class A, class B>
+inline constexpr int sums_read<Halves, choice<M, A, B>> =
+    sums_read<Halves, M> + sums_read<Halves, A> + sums_read<Halves, B>;
+template <bool Halves, class T, class Node>
+inline constexpr int sums_read<Halves, as_type<T, Node>> = sums_read<Halves, Node>;
+
 /// An expression over a product, whose tensors broadcast to the result.
 template <class Node>
 struct epilogue_operand {
   static constexpr bool replaces = true;
+  static constexpr int sums_per_result = sums_read<true, Node> > 0 ? 2 : 1;
+  static_assert(sums_per_result == 1 || sums_read<false, Node> == 0,
+                "flaggems: an epilogue of product_even and product_odd has no `product`");
   Node node;
 };
+template <class Node>
+shape made_of(const char* op, const shape& sums, const epilogue_operand<Node>&) {
+  shape r = sums;
+  if constexpr (epilogue_operand<Node>::sums_per_result == 2) {
+    const int last = r.rank() - 1;
+    if (last < 0 || r[last] % 2 != 0) [[unlikely]]
+      raise(errc::shape_mismatch, op, "an even number of columns for product_even and product_odd",
+            "sums of sizes " + to_string(sums));
+    r[last] /= 2;
+  }
+  return r;
+}
 
 /// The same in the place of a bias; `rows`: the tensors get a dimension in front of their last one,
 /// as the result did.
@@ -44,6 +112,7 @@ template <class Node>
 struct epilogue_view {
   static constexpr int leaves = Node::leaves;
   static constexpr bool replaces = true;
+  static constexpr int sums_per_result = epilogue_operand<Node>::sums_per_result;
   const Node& node;
   shape sizes;
   bool rows;
@@ -66,6 +135,29 @@ struct epilogue_view {
     return kernels::gemm_epilogue<std::remove_const_t<decltype(e)>>{e};
   }
 };
+
+template <class Node>
+no_bias_view without_epilogue(const epilogue_view<Node>&) {
+  return {};
+}
+
+/// Raises unless what the epilogue stores besides has the sizes of the result, can be written, and
+/// shares no memory with the others, nor with a tensor of the epilogue that is not exactly it.
+template <class Node, class... Operands>
+void check_stored(const char* op, const Node& node, const shape& sizes, const Operands&... others) {
+  if constexpr (Node::leaves > 0)
+    node.for_each_leaf([&](const auto& to) {
+      if constexpr (!std::is_const_v<typename std::remove_cvref_t<decltype(to)>::element_type>) {
+        check_sizes(op, to, sizes, "a tensor of also_store");
+        check_separate_output(op, to, others...);
+        node.for_each_leaf([&](const auto& v) {
+          if (overlap(to, v.expand(sizes)) == overlap_kind::partial) [[unlikely]]
+            raise(errc::overlap, op, "tensors of an epilogue that are distinct or the same",
+                  "one that it stores to, and which overlaps another in part");
+        });
+      }
+    });
+}
 
 /// Raises unless the epilogue's tensors broadcast to the result, and are disjoint from it or
 /// exactly it.
@@ -91,6 +183,7 @@ void multiply(const char* op, const S& stream, const A& a, const B& b, const To&
                 "flaggems: the epilogue's dtype cannot be cast to the output's (float to integer)");
   using C = sums_for_epilogue<typename A::value_type, typename B::value_type, T>;
   if (to.empty()) return;
+  check_stored(op, last.node, sizes, to, a, b);
   if constexpr (has_implementation<operators::gemm, device_of<S>>)
     replaced<operators::gemm>(op, stream);  // it takes no epilogue: the report says so
   run_gemm(op, stream, a, b, to, epilogue_view<Node>{last.node, sizes, to.rank() != sizes.rank()},
@@ -105,6 +198,31 @@ inline constexpr expr<detail::product_node<T>> product_as{detail::product_node<T
 /// The sums of a matrix product as f32 in an epilogue: of floats up to 32 bits, and of 8-bit
 /// integers.
 inline constexpr const auto& product = product_as<f32>;
+
+/// The sums of columns 2 j and 2 j + 1, of which an epilogue makes column j of a result that has
+/// half as many columns as the product: silu(product_even) * product_odd of a weight whose rows
+/// alternate between the gate and what it multiplies.
+inline constexpr expr<detail::product_half_node<f32, 0>> product_even{
+    detail::product_half_node<f32, 0>{}};
+inline constexpr expr<detail::product_half_node<f32, 1>> product_odd{
+    detail::product_half_node<f32, 1>{}};
+
+/// The value of an expression inside an epilogue, which also goes to `out`, rounded to its dtype:
+/// gelu(also_store(sums, product + bias)).
+///
+/// `out` has the sizes of the product's result and shares no memory with it or the operands. Raises
+/// shape_mismatch or overlap, by the product, before anything is written.
+template <tensor_like Out, class Node>
+[[nodiscard]] auto also_store(Out&& out, const expr<Node>& e) {
+  const auto to = as_view(out);
+  using T = typename std::remove_const_t<decltype(to)>::element_type;
+  using D = device_t<Out>;
+  static_assert(!std::is_const_v<T>, "flaggems: also_store writes to a view of const elements");
+  static_assert(detail::kind_of<typename Node::element> <= detail::kind_of<T>,
+                "flaggems: what also_store stores cannot be cast to the tensor's dtype");
+  using node = detail::stored_node<T, D, Node>;
+  return expr<node>(node{e.node, tensor_view<T, D>(to)});
+}
 
 /// Marks an expression over `product` as what `mm`, `bmm` and `linear` store. Raises dtype_mismatch
 /// as evaluate.
@@ -131,7 +249,8 @@ template <stream_like S, tensor_like A, tensor_like B, class Node>
 [[nodiscard]] auto mm(const S& stream, const A& mat1, const B& mat2,
                       const detail::epilogue_operand<Node>& last) {
   auto out = empty<typename Node::element>(
-      stream, detail::mm_shape("mm", as_view(mat1), as_view(mat2)), "mm");
+      stream, detail::made_of("mm", detail::mm_shape("mm", as_view(mat1), as_view(mat2)), last),
+      "mm");
   mm(stream, mat1, mat2, out, last);
   return out;
 }
@@ -148,7 +267,8 @@ template <stream_like S, tensor_like A, tensor_like B, class Node>
 [[nodiscard]] auto bmm(const S& stream, const A& input, const B& mat2,
                        const detail::epilogue_operand<Node>& last) {
   auto out = empty<typename Node::element>(
-      stream, detail::bmm_shape("bmm", as_view(input), as_view(mat2)), "bmm");
+      stream, detail::made_of("bmm", detail::bmm_shape("bmm", as_view(input), as_view(mat2)), last),
+      "bmm");
   bmm(stream, input, mat2, out, last);
   return out;
 }
@@ -169,7 +289,8 @@ template <stream_like S, tensor_like X, tensor_like W, class Node>
 [[nodiscard]] auto linear(const S& stream, const X& x, const W& weight,
                           const detail::epilogue_operand<Node>& last) {
   auto out = empty<typename Node::element>(
-      stream, detail::linear_shape(as_view(x), as_view(weight)), "linear");
+      stream, detail::made_of("linear", detail::linear_shape(as_view(x), as_view(weight)), last),
+      "linear");
   linear(stream, x, weight, out, last);
   return out;
 }

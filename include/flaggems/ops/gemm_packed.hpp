@@ -200,7 +200,11 @@ template <stream_like S, tensor_like X, element T, class Node>
 [[nodiscard]] auto linear(const S& stream, const X& x, const packed_matrix<T, device_of<S>>& weight,
                           const detail::epilogue_operand<Node>& last) {
   auto out = empty<typename Node::element>(
-      stream, detail::linear_shape(as_view(x), detail::packed_access::matrix_of(weight)), "linear");
+      stream,
+      detail::made_of("linear",
+                      detail::linear_shape(as_view(x), detail::packed_access::matrix_of(weight)),
+                      last),
+      "linear");
   linear(stream, x, weight, out, last);
   return out;
 }

@@ -25,13 +25,17 @@ void lazy_linear(const S& stream, const expr<Node>& x, const W& weight, const Ou
 }
 
 /// A new tensor for the product of the expression x and a weight that is a tensor or packed.
-template <class T, class S, class Node, class W>
-auto lazy_linear_output(const S& stream, const expr<Node>& x, const W& weight) {
+template <class T, class S, class Node, class W, class Added = no_bias_view>
+auto lazy_linear_output(const S& stream, const expr<Node>& x, const W& weight,
+                        const Added& added = {}) {
   const lazy_matrix<Node> first("linear", x.node);
-  if constexpr (tensor_like<const W&>)
-    return empty<T>(stream, linear_shape(first, as_view(weight)), "linear");
-  else
-    return empty<T>(stream, linear_shape(first, packed_access::matrix_of(weight)), "linear");
+  const auto sizes = [&] {
+    if constexpr (tensor_like<const W&>)
+      return linear_shape(first, as_view(weight));
+    else
+      return linear_shape(first, packed_access::matrix_of(weight));
+  }();
+  return empty<T>(stream, made_of("linear", sizes, added), "linear");
 }
 /// The dtype of the result of `linear` without an epilogue.
 template <class Node, class W>
@@ -82,8 +86,8 @@ template <stream_like S, class Node, tensor_like B, class Last>
 [[nodiscard]] auto mm(const S& stream, const expr<Node>& mat1, const B& mat2,
                       const detail::epilogue_operand<Last>& last) {
   const detail::lazy_matrix<Node> first("mm", mat1.node);
-  auto out =
-      empty<typename Last::element>(stream, detail::mm_shape("mm", first, as_view(mat2)), "mm");
+  auto out = empty<typename Last::element>(
+      stream, detail::made_of("mm", detail::mm_shape("mm", first, as_view(mat2)), last), "mm");
   mm(stream, mat1, mat2, out, last);
   return out;
 }
@@ -117,8 +121,8 @@ template <stream_like S, class Node, tensor_like B, class Last>
 [[nodiscard]] auto bmm(const S& stream, const expr<Node>& input, const B& mat2,
                        const detail::epilogue_operand<Last>& last) {
   const detail::lazy_matrix<Node> first("bmm", input.node);
-  auto out =
-      empty<typename Last::element>(stream, detail::bmm_shape("bmm", first, as_view(mat2)), "bmm");
+  auto out = empty<typename Last::element>(
+      stream, detail::made_of("bmm", detail::bmm_shape("bmm", first, as_view(mat2)), last), "bmm");
   bmm(stream, input, mat2, out, last);
   return out;
 }
@@ -178,7 +182,7 @@ template <stream_like S, class Node, class W, class Last>
 requires detail::is_weight<W>
 [[nodiscard]] auto linear(const S& stream, const expr<Node>& x, const W& weight,
                           const detail::epilogue_operand<Last>& last) {
-  auto out = detail::lazy_linear_output<typename Last::element>(stream, x, weight);
+  auto out = detail::lazy_linear_output<typename Last::element>(stream, x, weight, last);
   linear(stream, x, weight, out, last);
   return out;
 }

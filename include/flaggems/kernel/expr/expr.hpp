@@ -29,6 +29,20 @@ struct coordinates {
   }
 };
 
+/// The same of a rank that compilers know, so that they keep them in registers.
+template <int Rank>
+struct ranked_coordinates {
+  static constexpr int rank = Rank;
+  i64 at[Rank];
+  i64 inner;
+  FLAGGEMS_SCALAR i64 offset(const i64 (&strides)[max_rank]) const {
+    i64 sum = inner * strides[Rank];
+    FLAGGEMS_SIMT_UNROLL
+    for (int d = 0; d < Rank; ++d) sum += at[d] * strides[d];
+    return sum;
+  }
+};
+
 /// The tensors that a formula reads, positions included.
 template <class E>
 inline constexpr int leaf_count = 0;
@@ -134,7 +148,10 @@ struct literal {
   FLAGGEMS_INLINE bool are_vec_aligned(i64) const {
     return true;
   }
-  FLAGGEMS_INLINE literal at(const coordinates&) const { return {value}; }
+  template <class Coordinates>
+  FLAGGEMS_INLINE literal at(const Coordinates&) const {
+    return {value};
+  }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane) const {
     return lane_value<Lane, C>(value);
@@ -234,7 +251,8 @@ struct node<R, F, A> {
   FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
     return a.template are_vec_aligned<Width>(i);
   }
-  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+  template <class Coordinates>
+  FLAGGEMS_INLINE auto at(const Coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c)))>{f, a.at(c)};
   }
   template <class Lane>
@@ -269,7 +287,8 @@ struct node<R, F, A, B> {
   FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
     return a.template are_vec_aligned<Width>(i) && b.template are_vec_aligned<Width>(i);
   }
-  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+  template <class Coordinates>
+  FLAGGEMS_INLINE auto at(const Coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c)))>{f, a.at(c), b.at(c)};
   }
   template <class Lane>
@@ -311,7 +330,8 @@ struct node<R, F, A, B, D> {
     return a.template are_vec_aligned<Width>(i) && b.template are_vec_aligned<Width>(i) &&
            d.template are_vec_aligned<Width>(i);
   }
-  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+  template <class Coordinates>
+  FLAGGEMS_INLINE auto at(const Coordinates& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c))),
                 decltype(copy_of(d.at(c)))>{f, a.at(c), b.at(c), d.at(c)};
   }

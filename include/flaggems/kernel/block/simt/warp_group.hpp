@@ -63,7 +63,7 @@ struct pipeline_position {
 ///   commit and before they are read or written, so that the compiler moves no use of them across
 /// elements:
 ///   store_tiles(to, x): stmatrix of four 8 x 8 matrices, a row's address a lane
-///   read<T>(address);  write(address, x): 16 bytes, fence_writes() before products read them
+///   read<T>(address);  write(address, x): 16 bytes or 2, fence_writes() before products read them
 /// await_earlier(admits): programmatic dependent launch, wait, and trigger if `admits`
 template <class Machine, class = int>
 struct warp_group_unit {
@@ -203,6 +203,10 @@ struct warp_group_unit<cuda_machine, int> {
     asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(x.at[0]), "r"(x.at[1]),
                  "r"(x.at[2]), "r"(x.at[3])
                  : "memory");
+  }
+
+  FLAGGEMS_INLINE void write(u32 at, u16 x) const {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(at), "h"(x) : "memory");
   }
 
   FLAGGEMS_INLINE void copy(u32 to, const vec<u32, 4>* from, bool is_there) const {

@@ -122,7 +122,8 @@ struct gemm_out {
   i64 batch[max_rank + 1];
   C alpha;
 
-  FLAGGEMS_INLINE global_ptr<T> at(const coordinates& c) const {
+  template <class Coordinates>
+  FLAGGEMS_INLINE global_ptr<T> at(const Coordinates& c) const {
     i64 offset = 0;
     for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
     return data + offset;
@@ -134,11 +135,36 @@ struct gemm_out {
 // whether that adds the element of a matrix there. `replaces`: it needs the complete
 // sum, and its result may have another type (family/gemm/epilogue.hpp).
 
+/// Whether that makes one result of two neighbouring sums (`add_pair`).
+template <class Bias>
+inline constexpr bool takes_pairs = false;
+/// What it stores besides its result: how often, elements of what type from what values.
+struct no_store {
+  static constexpr int count = 0;
+  using element = f32;
+  using value = f32;
+};
+template <class Bias>
+struct stored_by : no_store {};
+/// Whether `of_rows(upper, lower)` of a part reads what the two rows of a thread need, and
+/// `of_columns(lane, last)` of that what two columns need, at most the last one.
+template <class Part, class = void>
+inline constexpr bool has_rows = false;
+template <class Part>
+inline constexpr bool has_rows<Part, decltype(static_cast<void>(&Part::of_rows))> = true;
+template <class Rows, class = void>
+inline constexpr bool has_columns = false;
+template <class Rows>
+inline constexpr bool has_columns<Rows, typename Rows::takes_columns> = true;
+
 /// Nothing is added to the product.
 struct no_bias {
   static constexpr bool replaces = false;
   FLAGGEMS_INLINE bool active() const { return false; }
-  FLAGGEMS_INLINE no_bias at(const coordinates&, i64) const { return {}; }
+  template <class Coordinates>
+  FLAGGEMS_INLINE no_bias at(const Coordinates&, i64) const {
+    return {};
+  }
   template <class Out>
   FLAGGEMS_INLINE bool is_of(const Out*, i64, i64) const {
     return false;
@@ -181,7 +207,8 @@ struct gemm_bias {
   C beta;
   static constexpr bool replaces = false;
   FLAGGEMS_INLINE bool active() const { return beta != C(0); }
-  FLAGGEMS_INLINE bias_tile<T, C> at(const coordinates& c, i64 i) const {
+  template <class Coordinates>
+  FLAGGEMS_INLINE bias_tile<T, C> at(const Coordinates& c, i64 i) const {
     i64 offset = i * row;
     for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
     return {data + offset, row, column, beta};

@@ -15,6 +15,44 @@ struct scaled_lines {
   i64 stride;
 };
 
+/// y, or the nearest of +-largest; NaN stays.
+template <class V>
+FLAGGEMS_INLINE V within(FLAGGEMS_VALUE(V) y, f32 largest) {
+  const V low = select(y > V(largest), V(largest), y);
+  return select(low < V(-largest), V(-largest), low);
+}
+
+/// What is made of the sums of two rows, of which a thread has many columns.
+template <class T, bool OfBytes>
+struct scaled_rows {
+  using takes_columns = void;
+  f32 by[2], to[2], of_result, largest;
+  scaled_lines<f32> columns;
+  scaled_lines<T> column_bias;
+
+  /// In two columns.
+  struct in_columns {
+    const scaled_rows& rows;
+    f32 by[2], to[2];
+    FLAGGEMS_INLINE f32 add(int row, int column, f32 x) const {
+      const f32 y = fma(x * rows.by[row], by[column], rows.to[row] + to[column]);
+      return OfBytes ? within<f32>(y * rows.of_result, rows.largest) : y;
+    }
+  };
+  template <class Lane>
+  FLAGGEMS_INLINE in_columns of_columns(Lane lane, i64 last) const {
+    in_columns r{*this, {1, 1}, {0, 0}};
+    FLAGGEMS_SIMT_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      const i64 j = is_same<Lane, lane_contiguous> ? lane.begin + e : min_of(lane.begin + e, last);
+      if (columns.data != nullptr) r.by[e] = load<f32>(columns.data, columns.stride, Lane{j});
+      if (column_bias.data != nullptr)
+        r.to[e] = load<f32>(column_bias.data, column_bias.stride, Lane{j});
+    }
+    return r;
+  }
+};
+
 /// What is made of the sums of some rows.
 template <class T, bool OfBytes>
 struct scaled_tile {
@@ -39,10 +77,22 @@ struct scaled_tile {
     if (column_bias.data != nullptr) y = y + load<f32>(column_bias.data, column_bias.stride, lane);
     if constexpr (OfBytes) {
       if (result != nullptr) y = y * V(*result);
-      y = select(y > V(largest), V(largest), y);  // NaN stays
-      y = select(y < V(-largest), V(-largest), y);
+      y = within<V>(y, largest);
     }
     return y;
+  }
+  FLAGGEMS_INLINE scaled_rows<T, OfBytes> of_rows(i64 upper, i64 lower) const {
+    scaled_rows<T, OfBytes> r{{factor, factor}, {0, 0}, 1, largest, columns, column_bias};
+    if (OfBytes && result != nullptr) r.of_result = *result;
+    FLAGGEMS_SIMT_UNROLL
+    for (int h = 0; h < 2; ++h) {
+      const i64 i = h == 0 ? upper : lower;
+      if (one != nullptr) r.by[h] *= *one;
+      if (other != nullptr) r.by[h] *= *other;
+      if (rows.data != nullptr) r.by[h] *= rows.data[i * rows.stride];
+      if (row_bias.data != nullptr) r.to[h] = number_cast<f32>(row_bias.data[i * row_bias.stride]);
+    }
+    return r;
   }
 };
 
@@ -56,7 +106,8 @@ struct scaled_sums {
   f32 largest;
   static constexpr bool replaces = true;
   FLAGGEMS_INLINE bool active() const { return true; }
-  FLAGGEMS_INLINE scaled_tile<T, OfBytes> at(const coordinates&, i64 i) const {
+  template <class Coordinates>
+  FLAGGEMS_INLINE scaled_tile<T, OfBytes> at(const Coordinates&, i64 i) const {
     scaled_tile<T, OfBytes> r{rows, columns, row_bias, column_bias, one, other, result, largest, 1};
     if (rows.data != nullptr) r.rows.data = rows.data + i * rows.stride;
     if (row_bias.data != nullptr) r.row_bias.data = row_bias.data + i * row_bias.stride;

@@ -14,6 +14,7 @@
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/gemm/many_rows.hpp>
+#include <flaggems/ops/dispatch/gemm/operands.hpp>
 #include <flaggems/ops/dispatch/gemm/policy.hpp>
 #include <flaggems/ops/dispatch/gemm/skinny.hpp>
 #include <flaggems/ops/plan/checks.hpp>
@@ -68,51 +69,6 @@ struct gemm_compute {
 template <class A, class B, class Out>
 using sums_for_epilogue = typename gemm_compute<A, B, Out, true>::type;
 
-template <class View>
-void check_matrix_rank(const char* op, const char* what, const View& v, int rank) {
-  if (v.rank() != rank) [[unlikely]]
-    raise(errc::shape_mismatch, op, detail::text(what) + " of rank " + detail::text(rank),
-          "sizes " + to_string(v.shape_of()));
-}
-inline void check_size(const char* op, const char* what, i64 expected, i64 got) {
-  if (expected != got) [[unlikely]]
-    raise(errc::shape_mismatch, op, detail::text(what) + " " + detail::text(expected),
-          detail::text(got));
-}
-template <class View>
-void check_sizes(const char* op, const View& v, const shape& expected, const char* what = "out") {
-  if (!same_sizes(v.sizes(), expected)) [[unlikely]]
-    raise(errc::shape_mismatch, op, detail::text(what) + " of sizes " + to_string(expected),
-          to_string(v.shape_of()));
-}
-template <class View>
-void check_broadcasts(const char* op, const View& v, const shape& to) {
-  bool fits = v.rank() <= to.rank();
-  for (int d = 1; fits && d <= v.rank(); ++d) {
-    const i64 size = v.size(-d);
-    fits = size == 1 || size == to[to.rank() - d];
-  }
-  if (!fits) [[unlikely]]
-    raise(errc::shape_mismatch, op, "sizes that broadcast to " + to_string(to),
-          to_string(v.shape_of()));
-}
-
-/// The inputs of a product, for overlap checks with its output.
-template <class T, class D>
-void check_no_operand_overlap(const char* op, const placed_layout& out,
-                              const tensor_view<T, D>& in) {
-  check_no_overlap(op, out, layout_of(in));
-}
-/// Raises unless `out` can be written element by element and shares no memory with any input.
-template <class Out, class... In>
-void check_separate_output(const char* op, const Out& out, const In&... in) {
-  static_assert(!std::is_const_v<typename Out::element_type>,
-                "flaggems: expected an output that can be written, got a view of const elements");
-  check_writable(op, layout_of(out));
-  [[maybe_unused]] const placed_layout to(layout_of(out));
-  (check_no_operand_overlap(op, to, in), ...);
-}
-
 /// The strides of an epilogue's tensor over the result.
 struct added_strides {
   i64 row, column;
@@ -164,6 +120,13 @@ struct bias_view {
   }
 };
 
+/// The sums that a result is made of: neighbours in a row.
+template <class Added>
+inline constexpr int sums_per_result = 1;
+template <class Added>
+requires requires { Added::sums_per_result; }
+inline constexpr int sums_per_result<Added> = Added::sums_per_result;
+
 /// The first operand for kernels: as given, or the prologue of Added (gemm_prologue.hpp).
 template <class Added, class A>
 struct first_operand {
@@ -171,7 +134,8 @@ struct first_operand {
 };
 
 /// One product. The operands have the same rank: a [batch..., m, k], b [batch..., n, k],
-/// out [batch..., m, n], and what is added as out; broadcast dimensions have stride 0.
+/// out [batch..., m, n / sums_per_result], and what is added as out; broadcast dimensions have
+/// stride 0.
 template <class A, class B, class Out, class Added>
 struct gemm_call {
   using compute = gemm_compute<A, B, Out, Added::replaces>;
@@ -203,6 +167,8 @@ struct gemm_call {
   static void run(const char* op, const S& stream, const VA& va, const VB& vb, const VO& vo,
                   const Added& aux, C alpha, const u8* packed = nullptr) {
     if (vo.empty()) return;
+    if constexpr (sums_per_result<Added> == 2)
+      return run_pairs(op, stream, va, vb, vo, aux, packed);
     if constexpr (Added::leaves == 0 && !Added::replaces && is_blocked<S> &&
                   kernels::is_floating<C> && std::is_same_v<A, C> && std::is_same_v<B, C> &&
                   std::is_same_v<Out, C>) {
@@ -227,6 +193,34 @@ struct gemm_call {
     if constexpr (!is_blocked<S> || !has_prologue) call.choose(stream, aux);
   }
 
+  /// Of pairs of sums: tiles of many rows store their results, others all sums, of which a second
+  /// launch makes them.
+  template <class S, class VA, class VB, class VO>
+  static void run_pairs(const char* op, const S& stream, const VA& va, const VB& vb, const VO& vo,
+                        const Added& aux, const u8* packed) {
+    gemm_call call;
+    call.set_problem(op, va, vb, vo, aux, C(1));
+    if constexpr (has_simt<device_of<S>>) {
+      constexpr i64 few = tuning<families::gemm, device_of<S>>::few_rows;
+      if (call.space.m > few && call.space.n > few) return multiply_many_rows(stream, call, aux);
+    }
+    using sum = std::conditional_t<std::is_same_v<C, u32>, i32, C>;
+    shape sizes(vo.sizes());
+    sizes[sizes.rank() - 1] *= 2;
+    auto sums = empty<sum>(stream, sizes, op);
+    const auto plain = without_epilogue(aux);
+    gemm_call<A, B, sum, std::remove_const_t<decltype(plain)>>::run(
+        op, stream, va, vb, as_view(sums), plain, C(1), packed);
+    call.space.n /= 2;
+    call.tiles(1, kernels::min_of(call.space.n, pairs_at_once));
+    call.config.tiles = call.space.batches * call.space.m * call.space.column_tiles;
+    launch<kernels::gemm_pairs<stored, C, kernel_bias>>(
+        stream, call.config, call.space, call.out, call.finish(aux),
+        static_cast<const C*>(static_cast<const void*>(sums.data())));
+  }
+  /// Results of a row that are made by one block.
+  static constexpr i64 pairs_at_once = 1024;  // limit
+
   /// Sets the problem; the result is not empty.
   template <class VA, class VB, class VO>
   void set_problem(const char* op, const VA& va, const VB& vb, const VO& vo, const Added& aux,
@@ -234,7 +228,7 @@ struct gemm_call {
     config.op = op;
     const int rank = vo.rank(), batch = rank - 2;
     space.m = vo.size(-2);
-    space.n = vo.size(-1);
+    space.n = vo.size(-1) * sums_per_result<Added>;
     space.k = va.size(-1);
     const auto front = [batch](const auto& list) { return list.first(std::size_t(batch)); };
     iteration it(front(vo.sizes()));

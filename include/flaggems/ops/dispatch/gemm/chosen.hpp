@@ -21,6 +21,11 @@ template <class T>
 inline constexpr bool is_of_small_floats<kernels::aux_arg<T, f32>> = kernels::is_small_float<T>;
 template <>
 inline constexpr bool is_of_small_floats<kernels::product_value<f32>> = true;
+template <int Part>
+inline constexpr bool is_of_small_floats<kernels::product_half<f32, Part>> = true;
+template <class T, class E>
+inline constexpr bool is_of_small_floats<kernels::stored_value<T, E>> =
+    kernels::is_small_float<T>&& is_of_small_floats<E>;
 template <>
 inline constexpr bool is_of_small_floats<kernels::literal<f32>> = true;
 template <class F, class... E>
@@ -31,6 +36,14 @@ inline constexpr bool is_of_small_floats<kernels::node<f32, F, E...>> = (is_of_s
 template <bool Narrow, class E, class Next>
 auto with_chosen(const E& leaf, const Next& next) {
   return next(leaf);
+}
+template <bool Narrow, class T, class E, class Next>
+auto with_chosen(const kernels::stored_value<T, E>& x, const Next& next) {
+  return with_chosen<Narrow>(x.e, [&]<class Chosen>(const Chosen& e) {
+    kernels::stored_value<T, Chosen> r{e, x.data, {}};
+    for (int d = 0; d < max_rank; ++d) r.strides[d] = x.strides[d];
+    return next(r);
+  });
 }
 template <bool Narrow, class R, class F, class Next, class... E>
 auto with_chosen_functor(const F& f, const Next& next, const E&... e) {

@@ -1,15 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The flaggems authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operands of products on matrix units: rows of whole vectors of 16 bytes, or copies that are so.
+// Operands of products: their checks, and for matrix units rows of whole vectors of 16 bytes, or
+// copies that are so.
 #pragma once
 
+#include <flaggems/device/checks.hpp>
 #include <flaggems/device/tensor.hpp>
 #include <flaggems/kernel/family/gemm/simt/results.hpp>
 #include <flaggems/launch/launch.hpp>
 #include <flaggems/launch/tuning.hpp>
 #include <flaggems/ops/dispatch/copy.hpp>
 #include <flaggems/ops/dispatch/matrix_units.hpp>
+#include <flaggems/ops/plan/checks.hpp>
+#include <flaggems/tensor/overlap.hpp>
 
 #include <type_traits>
 
@@ -27,6 +31,51 @@ template <class Device>
 }
 
 namespace detail {
+
+template <class View>
+void check_matrix_rank(const char* op, const char* what, const View& v, int rank) {
+  if (v.rank() != rank) [[unlikely]]
+    raise(errc::shape_mismatch, op, detail::text(what) + " of rank " + detail::text(rank),
+          "sizes " + to_string(v.shape_of()));
+}
+inline void check_size(const char* op, const char* what, i64 expected, i64 got) {
+  if (expected != got) [[unlikely]]
+    raise(errc::shape_mismatch, op, detail::text(what) + " " + detail::text(expected),
+          detail::text(got));
+}
+template <class View>
+void check_sizes(const char* op, const View& v, const shape& expected, const char* what = "out") {
+  if (!same_sizes(v.sizes(), expected)) [[unlikely]]
+    raise(errc::shape_mismatch, op, detail::text(what) + " of sizes " + to_string(expected),
+          to_string(v.shape_of()));
+}
+template <class View>
+void check_broadcasts(const char* op, const View& v, const shape& to) {
+  bool fits = v.rank() <= to.rank();
+  for (int d = 1; fits && d <= v.rank(); ++d) {
+    const i64 size = v.size(-d);
+    fits = size == 1 || size == to[to.rank() - d];
+  }
+  if (!fits) [[unlikely]]
+    raise(errc::shape_mismatch, op, "sizes that broadcast to " + to_string(to),
+          to_string(v.shape_of()));
+}
+
+/// The inputs of a product, for overlap checks with its output.
+template <class T, class D>
+void check_no_operand_overlap(const char* op, const placed_layout& out,
+                              const tensor_view<T, D>& in) {
+  check_no_overlap(op, out, layout_of(in));
+}
+/// Raises unless `out` can be written element by element and shares no memory with any input.
+template <class Out, class... In>
+void check_separate_output(const char* op, const Out& out, const In&... in) {
+  static_assert(!std::is_const_v<typename Out::element_type>,
+                "flaggems: expected an output that can be written, got a view of const elements");
+  check_writable(op, layout_of(out));
+  [[maybe_unused]] const placed_layout to(layout_of(out));
+  (check_no_operand_overlap(op, to, in), ...);
+}
 
 template <class S>
 inline constexpr bool allows_tf32 = false;

@@ -70,6 +70,7 @@ template <class Added, class Node>
 struct with_prologue {
   static constexpr int leaves = Added::leaves + Node::leaves;
   static constexpr bool replaces = Added::replaces;
+  static constexpr int sums_per_result = detail::sums_per_result<Added>;
   const Added& added;
   const lazy_matrix<Node>& first;
 
@@ -96,6 +97,11 @@ struct with_prologue {
           as_type<T, Node>{first.node()}.template build<kernels::compute_type<T>>(space, next));
   }
 };
+template <class Added, class Node>
+auto without_epilogue(const with_prologue<Added, Node>& x) {
+  static constexpr no_bias_view none;
+  return with_prologue<no_bias_view, Node>{none, x.first};
+}
 template <class Added, class Node, class A>
 struct first_operand<with_prologue<Added, Node>, A> {
   using type = decltype(std::declval<const with_prologue<Added, Node>&>().prologue(

@@ -235,10 +235,11 @@ class warp_group_gemm {
     call_.config.scratch = Tile::scratch;
     tensor_map to = a_;  // unless it is used
     if constexpr (sizeof(To) == 2) {
-      const i64 sizes[] = {space_.batches, space_.m, space_.n};
+      constexpr i64 per = kernels::takes_pairs<Bias> ? 2 : 1;
+      const i64 sizes[] = {space_.batches, space_.m, space_.n / per};
       space_.stores_boxes = is_taken(out.data, out.column, out.row, out.batch[0]);
       if (space_.stores_boxes)
-        to = box_map(out.data, sizes, out.batch[0], out.row, Tile::slab_rows, Tile::slab);
+        to = box_map(out.data, sizes, out.batch[0], out.row, Tile::slab_rows, Tile::slab / per);
     } else {  // by pairs
       space_.stores_boxes = out.column == 1 && out.row % 2 == 0 && out.batch[0] % 2 == 0 &&
                             kernels::is_vec_aligned<2>(out.data);

@@ -124,7 +124,10 @@ struct grouped_finish {
       return r;
     }
   };
-  FLAGGEMS_INLINE tile at(const coordinates& batch, i64) const { return {*this, batch.at[0]}; }
+  template <class Coordinates>
+  FLAGGEMS_INLINE tile at(const Coordinates& batch, i64) const {
+    return {*this, batch.at[0]};
+  }
 };
 
 /// As gemm_grouped, of T by T, of which there are maps, of the first one unless it Gathers; rows

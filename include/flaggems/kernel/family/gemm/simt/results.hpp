@@ -78,7 +78,7 @@ FLAGGEMS_INLINE auto operand_of(const gemm_space& space, const Prologue& x, i64 
   return x.at(space.batch_at(batch));
 }
 
-/// Takes Count adjacent sums of a row at a time: to the epilogue and the result, or, of a part of
+/// Takes Count adjacent sums of a row at a time: to the epilogue and the results, or, of a part of
 /// the sum, as they are to `partial`.
 template <class Out, class C, class Bias, int Count>
 class tile_results {
@@ -100,25 +100,27 @@ class tile_results {
         store_vec<part>(to + g * part, v);
       });
     } else if (is_vectorized_ && j + Count <= columns_) {
-      static_for<Count / size>([&](auto g) FLAGGEMS_LAMBDA {
+      static_for<made / size>([&](auto g) FLAGGEMS_LAMBDA {
         constexpr int first = decltype(g)::value * size;
         vec<Out, size> v;
         static_for<size>([&](auto e) FLAGGEMS_LAMBDA {
-          v.at[e] = number_cast<Out>(finished(i, j + first + e, sums[first + e]));
+          v.at[e] = number_cast<Out>(finished(i, j / per + first + e, sums + (first + e) * per));
         });
-        store_vec<size>(to_ + i * out_.row + j + first, v);
+        store_vec<size>(to_ + i * out_.row + j / per + first, v);
       });
     } else {
-      static_for<Count>([&](auto e) FLAGGEMS_LAMBDA {
-        if (j + e < columns_)
-          kernels::store(to_ + i * out_.row, out_.column, lane_scalar{j + e},
-                         finished(i, j + e, sums[e]));
+      static_for<made>([&](auto e) FLAGGEMS_LAMBDA {
+        if (j + e * per < columns_)
+          kernels::store(to_ + i * out_.row, out_.column, lane_scalar{j / per + e},
+                         finished(i, j / per + e, sums + e * per));
       });
     }
   }
 
  private:
-  static constexpr int size = min_of(Count, vec_size<Out>);
+  /// Sums of a result: neighbours are one if the epilogue makes it of both.
+  static constexpr int per = takes_pairs<Bias> ? 2 : 1, made = Count / per;
+  static constexpr int size = min_of(made, vec_size<Out>);
   using bias_tile = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
 
   // (What `at` returns is copied: clang 15 makes no valid OpenCL of a list that begins a member.)
@@ -138,8 +140,13 @@ class tile_results {
         out.column == 1 && out.row % size == 0 && is_vec_aligned<size>(global_ptr<const Out>(to_));
   }
 
-  FLAGGEMS_INLINE auto finished(i64 i, i64 j, C sum) const {
-    return finish_.template add<C>(i, lane_scalar{j}, static_cast<C>(out_.alpha * sum));
+  FLAGGEMS_INLINE auto finished(i64 i, i64 j, const C* x) const {
+    if constexpr (per == 2) {
+      const C both[2] = {static_cast<C>(out_.alpha * x[0]), static_cast<C>(out_.alpha * x[1])};
+      return finish_.template add_pair<C>(i, lane_scalar{j}, both);
+    } else {
+      return finish_.template add<C>(i, lane_scalar{j}, static_cast<C>(out_.alpha * *x));
+    }
   }
 
   const gemm_out<Out, C>& out_;

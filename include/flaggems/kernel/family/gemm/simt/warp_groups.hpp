@@ -5,7 +5,7 @@
 // the others multiply them. Persistent; blocks of a cluster share the boxes of `b`.
 #pragma once
 
-#include <flaggems/kernel/family/gemm/scaled.hpp>
+#include <flaggems/kernel/family/gemm/simt/warp_group_results.hpp>
 #include <flaggems/kernel/family/gemm/simt/warp_group_work.hpp>
 
 namespace flaggems::kernels {
@@ -76,7 +76,6 @@ class warp_group_product {
   using position = pipeline_position<Tile::stages>;
   using sums_type = C[Tile::parts][Tile::n / 2];
   static constexpr int terms = Tile::line_bytes / static_cast<int>(sizeof(T));  // of a step
-  using bias_tile = decltype(declval_of<const Bias&>().at(coordinates{}, i64{}));
   static constexpr int parts = Tile::parts;
 
   // Scratch: stages of a and b | slabs of results | barriers of full and empty stages.
@@ -212,6 +211,8 @@ class warp_group_product {
     if constexpr (Space::groups) clear(sums);
     position at;
     search from;
+    const warp_group_results<unit_type, C, Out, Bias, Tile, Space> results(
+        unit_, space_, to_, out_, bias_, slabs() + (thread_ - 128) / 32 * 2 * Tile::slab_bytes);
     u32 slab = 0;  // of the warp's two, the next one
     i32 tile = first_;
     if constexpr (Tile::ping_pong) {
@@ -252,7 +253,7 @@ class warp_group_product {
         unit_.arrive_named(2 - group, 256);
         at.skip(static_cast<u32>(space_.steps));  // what the other group multiplies
       }
-      store(sums, to, thread, slab);
+      results.store(sums, to, thread, slab);
     }
     if (space_.stores_boxes && thread % 32 == 0) unit_.template await_reads<0>();
   }
@@ -399,170 +400,6 @@ class warp_group_product {
       if (thread == 0) unit_.arrive(empty(stage));
     } else {
       if (thread < Tile::cluster) unit_.arrive_at(empty(stage), thread);
-    }
-  }
-
-  /// Stores the results of a warp group, whose first is at `to`.
-  FLAGGEMS_INLINE void store(sums_type& sums, const place& to, u32 thread, u32& slab) const {
-    const u32 lane = thread % 32;
-    const coordinates batch = {1, {to.result}, 0};
-    const bias_tile add = prepared(bias_.at(batch, 0));
-    const auto data = out_.at(batch);
-    const i32 row = to.i + static_cast<i32>(thread / 32 * 16);
-    FLAGGEMS_SIMT_UNROLL
-    for (int p = 0; p < parts; ++p) {
-      const i32 first = row + p * 64;
-      // Inside, elements of neighbouring columns lie at constant distances.
-      if (is_same<Bias, no_bias> || (space_.reads_contiguous && to.j + Tile::n <= space_.n))
-        store_part<lane_contiguous>(sums[p], rows_of(add, first, to, lane), data, to, first, lane,
-                                    slab);
-      else if constexpr (!is_same<Bias, no_bias>)
-        store_part<lane_scalar>(sums[p], rows_of(add, first, to, lane), data, to, first, lane,
-                                slab);
-    }
-  }
-  /// What is added to the rows that a thread has of 16; where rows are looked up, only once.
-  FLAGGEMS_INLINE decltype(auto) rows_of(const bias_tile& add, [[maybe_unused]] i32 row,
-                                         [[maybe_unused]] const place& to,
-                                         [[maybe_unused]] u32 lane) const {
-    if constexpr (Space::groups) {
-      const i32 last = space_.row_end(to) - 1, r = row + static_cast<i32>(lane / 4);
-      return add.of_rows(min_of(r, last), min_of(r + 8, last));
-    } else {
-      return (add);
-    }
-  }
-  template <class Column, class Add>
-  FLAGGEMS_INLINE void store_part(const C* sums, const Add& add, global_ptr<Out> data,
-                                  const place& to, i32 row, u32 lane, u32& slab) const {
-    if constexpr (sizeof(Out) == 2)
-      store_slabs<Column>(sums, add, data, to, row, lane, slab);
-    else
-      store_pairs<Column>(sums, add, data, space_.row_end(to), row + static_cast<i32>(lane / 4),
-                          to.j + static_cast<i32>(lane % 4 * 2));
-  }
-
-  /// What is stored of a sum; of rows and columns past the end, something.
-  template <class Column, class Add>
-  FLAGGEMS_INLINE auto result(const Add& add, C sum, i32 row, i64 column) const {
-    if constexpr (is_same<Column, lane_scalar>)
-      column = min_of(static_cast<i32>(column), space_.n - 1);
-    return add.template add<C>(row, Column{column}, static_cast<C>(out_.alpha * sum));
-  }
-  template <class Column, class Add>
-  FLAGGEMS_INLINE u32 pair(const Add& add, const C* sums, i32 row, i64 column) const {
-    const auto low = result<Column>(add, sums[0], row, column);
-    const auto high = result<Column>(add, sums[1], row, column + 1);
-    if constexpr (is_same<decltype(copy_of(low)), f32>)
-      return pack_halves<Out>(low, high);
-    else
-      return u32{bit_cast<u16>(number_cast<Out>(low))} | u32{bit_cast<u16>(number_cast<Out>(high))}
-                                                             << 16;
-  }
-
-  /// 16 rows of a warp, a slab of columns at a time through block-local memory.
-  template <class Column, class Add>
-  FLAGGEMS_INLINE void store_slabs(const C* sums, const Add& add, global_ptr<Out> data,
-                                   const place& here, i32 row, u32 lane, u32& slab) const {
-    constexpr u32 vectors = Tile::slab / 8;  // of 16 bytes, a row
-    const u32 own = slabs() + (thread_ - 128) / 32 * 2 * Tile::slab_bytes;
-    const u32 vector = lane % 16 * vectors + lane / 16;  // of which the lane tells the address
-    const i32 last = space_.row_end(here) - 1, r = row + static_cast<i32>(lane / 4);
-    const i32 upper = min_of(r, last), lower = min_of(r + 8, last);
-    // Several at once, so that what they read arrives together, where there are registers for it.
-    constexpr int pieces = Tile::slab / 16, together = parts * Tile::n > 256 ? 1 : pieces;
-    FLAGGEMS_SIMT_UNROLL
-    for (int s = 0; s < Tile::n / Tile::slab; ++s) {
-      const i32 left = here.j + s * Tile::slab;
-      const u32 to = own + slab * Tile::slab_bytes;
-      slab ^= 1;
-      FLAGGEMS_SIMT_UNROLL
-      for (int j = 0; j < pieces; j += together) {
-        u32 tiles[together][4];
-        FLAGGEMS_SIMT_UNROLL
-        for (int t = 0; t < together; ++t) {
-          const C* x = sums + (s * Tile::slab + (j + t) * 16) / 2;
-          const i64 c = i64{left} + lane % 4 * 2 + (j + t) * 16;
-          tiles[t][0] = pair<Column>(add, x, upper, c);
-          tiles[t][1] = pair<Column>(add, x + 2, lower, c);
-          tiles[t][2] = pair<Column>(add, x + 4, upper, c + 8);
-          tiles[t][3] = pair<Column>(add, x + 6, lower, c + 8);
-        }
-        if (j == 0) {
-          if (space_.stores_boxes && lane == 0) unit_.template await_reads<1>();
-          unit_.sync_warp();
-        }
-        FLAGGEMS_SIMT_UNROLL
-        for (int t = 0; t < together; ++t)
-          unit_.store_tiles(swizzled(to + (vector + static_cast<u32>(2 * (j + t))) * 16, vectors),
-                            tiles[t]);
-      }
-      if (space_.stores_boxes) {
-        unit_.fence_writes();
-        unit_.sync_warp();
-        if (lane == 0) unit_.store_box(to_, {{left, row, here.result}}, to);
-      } else {
-        unit_.sync_warp();
-        store_rows(data, to, space_.row_end(here), row, left, lane);
-      }
-    }
-  }
-  /// A slab row by row, whatever the alignment and strides.
-  FLAGGEMS_INLINE void store_rows(global_ptr<Out> data, u32 from, i32 end, i32 row, i32 column,
-                                  u32 lane) const {
-    constexpr u32 vectors = Tile::slab / 8;
-    const auto at = [&](u32 r, u32 c) FLAGGEMS_LAMBDA {
-      return swizzled(from + r * (vectors * 16) + c * 2, vectors);
-    };
-    const i32 rows = min_of(end - row, 16);
-    if constexpr (Space::groups) {
-      if (space_.stores_vectors && column + Tile::slab <= space_.n) {
-        constexpr u32 wide = 4, each = Tile::slab / wide;  // elements of 8 bytes
-        for (u32 e = lane; e < static_cast<u32>(rows < 0 ? 0 : rows) * each; e += 32) {
-          const i32 to = space_.row(row + static_cast<i32>(e / each));
-          if (to < 0) continue;
-          *reinterpret_cast<global_ptr<u64>>(data + to * out_.row + column + e % each * wide) =
-              unit_.template read<u64>(at(e / each, e % each * wide));
-        }
-        return;
-      }
-    }
-    for (i32 r = 0; r < rows; ++r) {
-      const i32 to = space_.row(row + r);
-      if (Space::groups && to < 0) continue;
-      for (u32 c = lane; c < Tile::slab; c += 32) {
-        const i32 j = column + static_cast<i32>(c);
-        if (j < space_.n)
-          data[to * out_.row + j * out_.column] =
-              unit_.template read<Out>(at(static_cast<u32>(r), c));
-      }
-    }
-  }
-
-  /// Of other types than those of 16 bits, by pairs of neighbours from registers.
-  template <class Column, class Add>
-  FLAGGEMS_INLINE void store_pairs(const C* sums, const Add& add, global_ptr<Out> data, i32 end,
-                                   i32 row, i32 column) const {
-    FLAGGEMS_SIMT_UNROLL
-    for (int j = 0; j < Tile::n / 8; ++j) {
-      FLAGGEMS_SIMT_UNROLL
-      for (int e = 0; e < 4; e += 2) {
-        const i32 r = row + e / 2 * 8, c = column + 8 * j;
-        const C* x = sums + 4 * j + e;
-        const i32 of = min_of(r, end - 1);
-        const vec<Out, 2> both = {{number_cast<Out>(result<Column>(add, x[0], of, c)),
-                                   number_cast<Out>(result<Column>(add, x[1], of, c + 1))}};
-        if (r >= end) continue;
-        const i32 to_row = space_.row(r);
-        if (Space::groups && to_row < 0) continue;
-        global_ptr<Out> to = data + to_row * out_.row + c * out_.column;
-        if (space_.stores_boxes && c + 1 < space_.n) {
-          *reinterpret_cast<global_ptr<vec<Out, 2>>>(to) = both;
-        } else {
-          if (c < space_.n) to[0] = both.at[0];
-          if (c + 1 < space_.n) to[out_.column] = both.at[1];
-        }
-      }
     }
   }
 
