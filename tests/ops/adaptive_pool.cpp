@@ -126,6 +126,12 @@ TEST(adaptive_pool, refuses_bad_arguments) {
   EXPECT_RAISES(fg::adaptive_avg_pool2d(s, x.in(), x.view(), {4}), overlap, op);
   EXPECT_RAISES(fg::adaptive_max_pool2d(s, x.in(), out.view(), other.view(), {2}), shape_mismatch,
                 "adaptive_max_pool2d");
+  test_tensor<f32> one({});
+  test_tensor<i64> place({});
+  EXPECT_RAISES((void)fg::adaptive_avg_pool2d_backward(s, one.in(), one.in()), shape_mismatch,
+                "adaptive_avg_pool2d_backward");
+  EXPECT_RAISES((void)fg::adaptive_max_pool2d_backward(s, one.in(), one.in(), place.in()),
+                shape_mismatch, "adaptive_max_pool2d_backward");
   EXPECT_RAISES((void)fg::adaptive_max_pool2d_backward(s, few.in(), x.in(), index.in()),
                 shape_mismatch, "adaptive_max_pool2d_backward");
   EXPECT_TRUE(x.untouched() && out.untouched());

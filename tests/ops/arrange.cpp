@@ -3,6 +3,8 @@
 #include <flaggems/ops/arrange.hpp>
 #include <support/moves.hpp>
 
+#include <limits>
+
 namespace flaggems_test {
 namespace {
 
@@ -272,6 +274,12 @@ TEST(arrange_host, eight_dimensions) {
 TEST(arrange_host, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
   test_tensor<f32> x({4, 6}), out({4, 6}), cube({2, 2, 2});
+  EXPECT_RAISES((void)fg::resize(s, x.in(), {2, 2}, fg::memory_format::preserve_format),
+                invalid_argument, "resize");
+  EXPECT_RAISES((void)fg::resize_as(s, x.in(), out.in(), fg::memory_format::preserve_format),
+                invalid_argument, "resize_as");
+  EXPECT_RAISES((void)fg::diag_embed(s, x.in(), std::numeric_limits<i64>::min()), invalid_argument,
+                "diag_embed");
   EXPECT_RAISES(fg::flip(s, x.in(), {2}), out_of_range, "flip");
   EXPECT_RAISES(fg::flip(s, x.in(), {0, 0}), invalid_argument, "flip");
   EXPECT_RAISES(fg::flip(s, x.in(), x.view(), {0}), overlap, "flip");

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 
 namespace flaggems_test {
 namespace {
@@ -88,8 +89,13 @@ TYPED_TEST(attention_rules, of_many_queries) {
   });
   check<D, bf16>(p, fg::soft_cap{0.5F},
                  [](double s, i64, i64, i64) { return 0.5 * std::tanh(s / 0.5); });
-  for (const auto& [left, right, shift] :
-       {std::array<fg::i32, 3>{20, 5, 10}, {-1, 3, 40}, {100, -1, 0}, {5, 0, 200}})
+  constexpr fg::i32 most = std::numeric_limits<fg::i32>::max();
+  for (const auto& [left, right, shift] : {std::array<fg::i32, 3>{20, 5, 10},
+                                           {-1, 3, 40},
+                                           {100, -1, 0},
+                                           {5, 0, 200},
+                                           {-1, most, 0},
+                                           {most, 3, -5}})
     check<D, bf16>(p, fg::attention_window{left, right, shift},
                    [&, l = left, r = right, own = shift](double s, i64, i64 query, i64 key) {
                      const bool is_hidden =
@@ -102,12 +108,15 @@ TYPED_TEST(attention_rules, of_the_library) {
   const problem p{.batch = 2, .heads = 2, .key_heads = 2, .queries = 6, .keys = 9, .e = 8, .ev = 8};
   check<D, f32>(p, fg::soft_cap{0.5F},
                 [](double s, i64, i64, i64) { return 0.5 * std::tanh(s / 0.5); });
-  for (const auto& [left, right] : {std::pair<fg::i32, fg::i32>{2, 1}, {-1, 0}, {0, -1}})
-    check<D, f32>(p, fg::attention_window{left, right, 3}, [&](double s, i64, i64 query, i64 key) {
-      const bool is_hidden =
-          (left >= 0 && key < query + 3 - left) || (right >= 0 && key > query + 3 + right);
-      return is_hidden ? -infinity : s;
-    });
+  constexpr fg::i32 most = std::numeric_limits<fg::i32>::max();
+  for (const auto& [left, right] :
+       {std::pair<fg::i32, fg::i32>{2, 1}, {-1, 0}, {0, -1}, {-1, most}, {most, most}})
+    check<D, f32>(p, fg::attention_window{left, right, 3},
+                  [&, left = left, right = right](double s, i64, i64 query, i64 key) {
+                    const bool is_hidden = (left >= 0 && key < query + 3 - left) ||
+                                           (right >= 0 && key > query + 3 + right);
+                    return is_hidden ? -infinity : s;
+                  });
   test_tensor<f32, D> slopes({2}, layout::contiguous, {0.25, 1.5});
   check<D, f32>(
       p, fg::alibi{slopes.in().data(), 2, 3}, [&](double s, i64 head, i64 query, i64 key) {

@@ -407,6 +407,26 @@ TYPED_TEST(attention_varlen_device, not_a_number) {
   for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(std::isnan(got[i]), i < 8) << i;
 }
 
+TYPED_TEST(attention_varlen_device, windows_without_end) {
+  using D = TypeParam;
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  test_tensor<f32, D> q({6, 2, 8}, layout::contiguous, random_values({6, 2, 8}));
+  test_tensor<f32, D> k({9, 2, 8}, layout::contiguous, random_values({9, 2, 8}));
+  test_tensor<i32, D> starts({3}, layout::contiguous, {0, 2, 6}),
+      key_starts({3}, layout::contiguous, {0, 5, 9});
+  const auto attend = [&](i64 left, i64 right) {
+    test_tensor<f32, D> out({6, 2, 8});
+    fg::flash_attn_varlen_func(test_stream<D>(), q.in(), k.in(), k.in(), 4, starts.in(), 5,
+                               key_starts.in(), std::nullopt, out.view(), std::nullopt,
+                               {.window_left = left, .window_right = right});
+    return out.read();
+  };
+  const auto all = attend(-1, -1);
+  expect_near(attend(-1, most), all, 1e-6);
+  expect_near(attend(most, -1), all, 1e-6);
+  expect_near(attend(most, most), all, 1e-6);
+}
+
 TYPED_TEST(attention_varlen_device, errors) {
   using D = TypeParam;
   using fg::errc;
@@ -435,7 +455,9 @@ TYPED_TEST(attention_varlen_device, errors) {
   EXPECT_EQ(code(k.in(), key_starts.in(), std::nullopt, {.alibi_slopes = slopes.in()}),
             errc::shape_mismatch);
   EXPECT_EQ(code(k.in(), key_starts.in(), std::nullopt, {.dropout_p = 0.5}), errc::not_supported);
-  EXPECT_EQ(code(k.in(), key_starts.in(), std::nullopt, {.softcap = -1}), errc::invalid_argument);
+  for (const double cap : {-1.0, 1e300})
+    EXPECT_EQ(code(k.in(), key_starts.in(), std::nullopt, {.softcap = cap}),
+              errc::invalid_argument);
   EXPECT_RAISES(fg::flash_attn_varlen_func(s, q.in(), k.in(), k.in(), 4, starts.in(), 5,
                                            key_starts.in(), std::nullopt, q.view(), std::nullopt),
                 overlap, "flash_attn_varlen_func");

@@ -112,6 +112,8 @@ TEST(order_statistics_host, refuses_bad_arguments) {
   test_tensor<i64> indices({2}), wrong({3});
   EXPECT_RAISES(fg::kthvalue(s, x.in(), 0, values.view(), indices.view()), out_of_range,
                 "kthvalue");
+  test_tensor<f32> square({2, 300}, layout::contiguous, std::vector<double>(600, 0.5));
+  EXPECT_RAISES(fg::quantile(s, x.in(), square.in(), values.view()), invalid_argument, "quantile");
   EXPECT_RAISES(fg::kthvalue(s, x.in(), 4, values.view(), indices.view()), out_of_range,
                 "kthvalue");
   EXPECT_RAISES(fg::median(s, x.in(), values.view(), wrong.view(), 1), shape_mismatch, "median");

@@ -304,6 +304,8 @@ TEST(statistics_host, refuses_bad_arguments) {
   const auto& s = test_stream<host>();
   test_tensor<f32> x({3, 4}), out({3}), none({2, 0});
   test_tensor<i64> places({3}), few({2});
+  test_tensor<f32> one({}, layout::contiguous, {-8});
+  EXPECT_EQ(values_of(fg::logsumexp(s, one.in(), 0))[0], -8);
   EXPECT_RAISES(fg::max(s, x.in(), 2), out_of_range, "max");
   EXPECT_RAISES(fg::max(s, x.in(), out.view(), few.view(), 1), shape_mismatch, "max");
   EXPECT_RAISES(fg::max(s, none.in(), 1), invalid_argument, "max");

@@ -3,6 +3,8 @@
 #include <flaggems/ops/views.hpp>
 #include <support/moves.hpp>
 
+#include <limits>
+
 namespace flaggems_test {
 namespace {
 
@@ -134,6 +136,13 @@ TYPED_TEST(view_copies, all) {
   expect_equal(out.read(), {v[1], v[2], v[16], v[17]});
   static const i64 two[] = {2}, beyond[] = {i64{1} << 40}, back[] = {-1};
   test_tensor<f32, D> pair({2});
+  for (const i64 far : {i64{1} << 62, (i64{1} << 61) + 1, std::numeric_limits<i64>::min(),
+                        i64{1} << 60, -(i64{1} << 60)})
+    EXPECT_EQ(code_of([&] {
+                fg::as_strided_copy(test_stream<D>(), x.in(), pair.view(), two, shape{1}, far);
+              }),
+              fg::errc::invalid_argument)
+        << far;
   EXPECT_RAISES(fg::as_strided_copy(test_stream<D>(), x.in(), pair.view(), two, beyond),
                 invalid_argument, "as_strided_copy");
   EXPECT_RAISES(fg::as_strided_copy(test_stream<D>(), x.in(), two, back), invalid_argument,

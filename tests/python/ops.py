@@ -132,6 +132,20 @@ class Calls(unittest.TestCase):
             ops.neg_(x)
         with self.assertRaisesRegex(ValueError, "argument out"):
             ops.neg(x.copy(), out=x)
+        for view in (ops.select(x.reshape(1, 3), 0, 0), ops.permute(x, [0]), *ops.split(x, 2)):
+            self.assertFalse(view.flags.writeable)
+            with self.assertRaises(ValueError):
+                ops.add_(view, 1)
+
+    def test_numbers_of_numpy(self):
+        x = numbers(2, 3)
+        numpy.testing.assert_allclose(ops.add(x, numpy.float32(2)), x + 2, rtol=1e-6)
+        numpy.testing.assert_array_equal(ops.sum(x, [0], numpy.bool_(True)).shape, (1, 3))
+
+    def test_named_device(self):
+        numpy.testing.assert_array_equal(numpy.from_dlpack(ops.zeros([2], device="cpu")), [0, 0])
+        with self.assertRaisesRegex(ValueError, r"\[device_mismatch\]"):
+            ops.zeros([2], device="vulkan")
 
     def test_without_tensors(self):
         made = ops.full([2, 3], 1.5)

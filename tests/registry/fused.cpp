@@ -193,6 +193,11 @@ TEST(registry_fused, experts) {
   {
     const arguments<host> twice{weights, narrow, narrow, view<host>(a), true};
     EXPECT_ERROR(op.call(s, twice, {}), overlap, "share no memory");
+    // Also with one that is written as it is.
+    const view<host> other(
+        fg::tensor_view<i64>(static_cast<i64*>(static_cast<void*>(i3.data())), {3, 1}));
+    const arguments<host> mixed{weights, other, narrow, view<host>(a), true};
+    EXPECT_ERROR(op.call(s, mixed, {}), overlap, "share no memory");
   }
   auto got = fg::zeros(s, {3, 4}), want = fg::zeros(s, {3, 4});
   const auto& total = fg::registry<host>::at("flaggems::moe_sum");

@@ -78,6 +78,8 @@ def _conversion(schema, parameter, value):
         return _tensors
     if parameter.type == "ScalarType" and isinstance(value, (str, type)):
         return _dtype
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and not _is_array(value):
+        return lambda value: value.item()  # numbers and bools of NumPy's
     if parameter.type == "MemoryFormat":
         return lambda value: str(value).removeprefix("torch.")
     return None
@@ -125,6 +127,29 @@ def _give(outputs, results):
         output.copy_(result)
 
 
+def _is_read_only(value):
+    return _is_array(value) and not value.flags.writeable
+
+
+def _read_only(made, owner, wrapped):
+    """Views of an array that may not be written; DLPack's tensors of TVM-FFI forget that."""
+    if not isinstance(made, tvm_ffi.Tensor):
+        return [_read_only(one, owner, wrapped) for one in made]
+    view = wrapped(made).view()
+    view.flags.writeable = False
+    return view
+
+
+def _broadcast_size(inputs):
+    """How many elements the tensors among the inputs broadcast to; without a limit if they do not."""
+    torch = importlib.import_module("torch")
+    try:
+        shapes = [v.shape for v in inputs if _is_pytorchs(v)]
+        return torch.broadcast_shapes(*shapes).numel() if shapes else sys.maxsize
+    except RuntimeError:
+        return sys.maxsize
+
+
 class _Call:
     """An overload for arguments of certain types. `twin`: of one with outputs, the function that gives new results instead."""
 
@@ -134,7 +159,7 @@ class _Call:
         self.twin = twin if all(_is_pytorchs(v) for p, v in zip(schema.parameters, values) if p.written) else None
         self.conversions = [_conversion(schema, p, v) for p, v in zip(schema.parameters, values)]
         self.written = [place for p, place in zip(schema.parameters, places) if p.written]
-        self.results, self.gives_list = schema.new_results, schema.gives_list
+        self.results, self.gives_list, self.gives_views = schema.new_results, schema.gives_list, schema.gives_views
         lists = (v if isinstance(v, (list, tuple)) else [v] for v in values)
         tensors = (v for one in lists for v in one if is_tensor(v))
         self.wrap = next(map(_from_dlpack_of, tensors), None)
@@ -152,19 +177,24 @@ class _Call:
             values.append(value if conversion is None else conversion(value))
         with _stream_of(args, kwargs) if self.in_stream else contextlib.nullcontext():
             made = self.function(*values) if self.twin is None else self._resizing(values)
+        if self.gives_views and _is_read_only(owner := value_at(self.places[0], args, kwargs)):
+            return _read_only(made, owner, self._wrapped)
         if self.gives_list:
             return list(map(self._wrapped, made))
         if self.results == 1:
             return self._wrapped(made)
         if self.results == 0:
             written = tuple(value_at(place, args, kwargs) for place in self.written)
+            for value in filter(_is_pytorchs, written):  # so that gradients which need what was there are refused
+                sys.modules["torch"].autograd.graph.increment_version(value)
             return written[0] if len(written) == 1 else written
         return tuple(map(self._wrapped, made))
 
     def _resizing(self, values):
         """Writes into outputs, of which those of other sizes are resized, as ATen's functions do."""
         inputs, outputs = values[:-len(self.written)], values[-len(self.written):]
-        if all(output.numel() > 0 for output in outputs):
+        # (Results may broadcast to a larger output here, not in PyTorch.)
+        if all(0 < output.numel() <= _broadcast_size(inputs) for output in outputs):
             try:
                 return self.function(*values)
             except ValueError as problem:
@@ -181,14 +211,24 @@ class _Call:
 def _kind(value):
     """What decides whether a parameter takes a value."""
     kind = type(value)
-    return (kind, frozenset(map(type, value)), len(value)) if kind is list or kind is tuple else kind
+    return (kind, tuple(dict.fromkeys(map(type, value))), len(value)) if kind is list or kind is tuple else kind
+
+
+def _check_device(name, device, kinds):
+    """DLPack's number of the device that an argument names, one of `kinds`; None for None."""
+    if device is None:
+        return None
+    kind = _kind_named(str(device)) if str(device) != "cpu" else _HOST
+    if kind not in kinds:
+        raise ValueError(f"{name}: expected a device that the package was built for, got {device} [device_mismatch]")
+    return kind
 
 
 class Operator:
     """An operator and its overloads; calling it chooses one, by the types of the arguments."""
 
-    def __init__(self, name, overloads, prefix, family=None):
-        self.__name__ = name
+    def __init__(self, name, overloads, prefix, kind, family=None):
+        self.__name__, self._kind = name, kind
         self.overloads, self._prefix = overloads, prefix
         self._family = overloads if family is None else family  # all overloads of the name
         self.__doc__ = "\n".join(s.text for s in overloads)
@@ -198,6 +238,8 @@ class Operator:
         return f"<flaggems operator {self.__name__}>"
 
     def __call__(self, /, *args, **kwargs):
+        if "device" in kwargs:
+            _check_device(self.__name__, kwargs.pop("device"), [self._kind])
         key = (*map(_kind, args), *((name, _kind(value)) for name, value in kwargs.items()))
         call = self._calls.get(key)
         if call is None:
@@ -219,7 +261,7 @@ class Operator:
         """The overload of this name alone ("" is the one without)."""
         for schema in self.overloads:
             if schema.key.partition(".")[2] == name:
-                return self.__dict__.setdefault(f".{name}", Operator(schema.key, [schema], self._prefix, self._family))
+                return self.__dict__.setdefault(f".{name}", Operator(schema.key, [schema], self._prefix, self._kind, self._family))
         raise AttributeError(f"{self.__name__} has no overload {name!r}")
 
 
@@ -254,9 +296,8 @@ class _OnDevices:
         return f"<flaggems operator {self.__name__}>"
 
     def __call__(self, /, *args, device=None, **kwargs):
-        if device is not None:
-            kind = _kind_named(str(device)) if str(device) != "cpu" else _HOST
-        else:
+        kind = _check_device(self.__name__, device, self._operators)
+        if kind is None:
             tensors = (_kind_of(v) for v in _lists_and_tensors(args, kwargs) if is_tensor(v))
             kind = next(tensors, next(iter(self._operators)))
         operator = self._operators.get(kind)
@@ -315,7 +356,7 @@ class Library:
     def __getitem__(self, name):
         """The operator `name`, or a KeyError."""
         if name not in self._operators:
-            self._operators[name] = Operator(name, self._schemas[name], self._prefix)
+            self._operators[name] = Operator(name, self._schemas[name], self._prefix, self.kind)
         return self._operators[name]
 
     def __getattr__(self, name):

@@ -150,8 +150,7 @@ shape sizes_of_parts(const char* op, int dims, const G& grad, int_list x) {
   for (int d = kernels::max_of(grad.rank() - dims, 0); d < grad.rank(); ++d)
     sizes.push_back(grad.size(d));
   const adaptive_request ask{op, dims, int_list(sizes)};
-  const shape results = sizes.rank() == dims ? ask.result(x) : shape{};
-  if (!same_sizes(grad.sizes(), results)) [[unlikely]]
+  if (sizes.rank() != dims || !same_sizes(grad.sizes(), ask.result(x))) [[unlikely]]
     raise_shapes(op, "a gradient of the pool's result", grad.sizes(), x);
   return sizes;
 }

@@ -10,6 +10,7 @@
 #include <flaggems/ops/index_select.hpp>
 #include <flaggems/ops/moves.hpp>
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -348,7 +349,8 @@ struct diag_embed_move {
     if (a == b) [[unlikely]]
       raise(errc::invalid_argument, name, "two different dimensions",
             text(dim1) + " and " + text(dim2));
-    const i64 away = offset < 0 ? -offset : offset;
+    constexpr i64 least = std::numeric_limits<i64>::min();
+    const i64 away = offset >= 0 ? offset : offset == least ? least : -offset;
     i64 n = 0;
     if (away < 0 || !add(x[x.rank() - 1], away, n)) [[unlikely]]
       raise(errc::invalid_argument, name, "fewer than 2^63 elements", text(offset));
@@ -516,6 +518,9 @@ auto resized(const char* op, const S& stream, const X& x, const shape& sizes,
              memory_format format) {
   using T = value_t<const X&>;
   same_device<S, X>();
+  if (format == memory_format::preserve_format) [[unlikely]]  // there is nothing to preserve
+    raise(errc::invalid_argument, op, "contiguous_format or a channels_last",
+          detail::text(to_string(format)));
   const auto from = copied<T>(op, stream, as_view(x));
   tensor<T, device_of<S>> out(ref(stream), sizes, strides_in(format, sizes, {}, op), op);
   const i64 all = out.numel(), n = kernels::min_of(from.numel(), all);

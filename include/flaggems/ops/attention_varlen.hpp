@@ -9,6 +9,7 @@
 #include <flaggems/ops/creation.hpp>
 #include <flaggems/ops/dispatch/attention/sequences.hpp>
 
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -67,8 +68,9 @@ struct varlen_attention_call {
   /// Raises unless all fit together.
   void check() const {
     check_dropout(op, {.dropout_p = options.dropout_p});
-    if (!(options.softcap >= 0)) [[unlikely]]
-      raise(errc::invalid_argument, op, "a softcap of 0 or more", text(options.softcap));
+    if (!(options.softcap >= 0 && options.softcap <= std::numeric_limits<f32>::max())) [[unlikely]]
+      raise(errc::invalid_argument, op, "a softcap of 0 or more that f32 holds",
+            text(options.softcap));
     const int rank = is_paged() ? 4 : 3;
     if (q.rank() != 3 || k.rank() != rank || v.rank() != rank) [[unlikely]]
       raise(errc::shape_mismatch, op,
@@ -173,8 +175,9 @@ struct varlen_attention_call {
     r.total_keys = most_keys();
     r.head_size = q.size(2);
     r.value_size = v.size(-1);
-    r.left = options.window_left;
-    r.right = options.causal ? 0 : options.window_right;
+    const i64 all = q.size(0) + most_keys();  // no window is wider
+    r.left = kernels::min_of(options.window_left, all);
+    r.right = options.causal ? 0 : kernels::min_of(options.window_right, all);
     r.starts = numbers_of(starts);
     r.key_starts = numbers_of(key_starts);
     r.used = numbers_of(used);

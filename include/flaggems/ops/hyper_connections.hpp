@@ -37,6 +37,7 @@ struct hyper_connection_options {
 };
 
 namespace detail {
+inline constexpr i64 most_steps = i64{1} << 30;  // limit: of an iteration
 
 using stream_types = type_list<f32, bf16, f16>;
 
@@ -203,8 +204,8 @@ template <stream_like S, tensor_like X, tensor_like Fn, tensor_like Scale, tenso
   detail::check_sizes_are(op, rows, {mixes, n * length});
   detail::check_sizes_are(op, scale, {3});
   detail::check_sizes_are(op, base, {mixes});
-  if (options.sinkhorn_repeat < 1) [[unlikely]]
-    raise(errc::invalid_argument, op, "sinkhorn_repeat >= 1",
+  if (options.sinkhorn_repeat < 1 || options.sinkhorn_repeat > detail::most_steps) [[unlikely]]
+    raise(errc::invalid_argument, op, "a sinkhorn_repeat in [1, 2^30]",
           detail::text(options.sinkhorn_repeat));
   const shape outer = streams.shape_of();
   std::tuple out(empty<f32>(stream, detail::outer_and(outer, 2, {n, 1}), op),
@@ -346,8 +347,8 @@ void sinkhorn_forward(const S& stream, const M& m, Out&& out, Powers&& powers, i
     const auto from = detail::input_of(m);
     const tensor_view<C, D> to(as_view(out)), all(as_view(powers));
     detail::check_squares(op, from);
-    if (iters < 0) [[unlikely]]
-      raise(errc::invalid_argument, op, "iters >= 0", detail::text(iters));
+    if (iters < 0 || iters > detail::most_steps) [[unlikely]]
+      raise(errc::invalid_argument, op, "iters in [0, 2^30]", detail::text(iters));
     detail::check_output_sizes(op, from.shape_of(), to);
     detail::check_output_sizes(op, from.shape_of(), all);
     detail::check_separate(op, to, from);
@@ -390,8 +391,8 @@ template <stream_like S, tensor_like R, tensor_like G>
     detail::raise_sizes(op, "matrices [seqlen, n, n]", results.sizes());
   check_same_sizes(op, results, grads);
   const i64 n = results.size(-1), steps = cg_iters.value_or(2 * n);
-  if (steps < 0) [[unlikely]]
-    raise(errc::invalid_argument, op, "cg_iters >= 0", detail::text(steps));
+  if (steps < 0 || steps > detail::most_steps) [[unlikely]]
+    raise(errc::invalid_argument, op, "cg_iters in [0, 2^30]", detail::text(steps));
   auto result = empty<C>(stream, results.sizes(), op);
   if constexpr (element_type_in<type_list<f32, f64>, 1, R>()) {
     const auto made = result.view();

@@ -214,6 +214,7 @@ void check_quantiles(const char* op, const S& stream, const Q& q) {
   } else if constexpr (host_reads<device_of<S>>) {
     if constexpr (!is_synchronous<device_of<S>>) ref(stream).synchronize();
     const auto v = as_view(q);
+    if (v.rank() > 1) return;  // refused by its sizes
     for (i64 k = 0; k < v.numel(); ++k)
       check(static_cast<f64>(v.rank() == 0 ? v.data()[0] : v.data()[k * v.stride(0)]));
   }

@@ -93,7 +93,7 @@ bool launch_statistics(const char* op, const S& stream, const tensor_view<const 
   constexpr i64 most = i64{1} << 16;  // limit
   const u32 folded = normalize_dims(dims, x.rank(), op);
   const int reduced = __builtin_popcount(folded), kept = x.rank() - reduced;
-  if (reduced == 0 || folded >> kept != (1u << reduced) - 1u) return false;
+  if (x.rank() == 0 || reduced == 0 || folded >> kept != (1u << reduced) - 1u) return false;
   norm_plan plan(x.sizes(), reduced, false);
   const auto first = static_cast<std::size_t>(kept);
   const auto add = [&](const auto* to) {

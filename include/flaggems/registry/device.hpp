@@ -168,6 +168,8 @@ class converted_arguments {
                       const stream_ref<Device>& stream, const boxed<Device>* arguments, dtype type,
                       bool keep_first) {
     const schema& s = op.schema();
+    given_ = std::span(arguments, s.parameters.size());
+    slots_ = slots;
     std::size_t tensors = 0;
     for (std::size_t i = 0; i < s.parameters.size(); ++i)
       if (s.parameters[i].kind <= parameter_kind::tensors) tensors += arguments[i].views().size();
@@ -192,8 +194,9 @@ class converted_arguments {
   }
 
  private:
-  /// Raises unless x, which has a copy of another dtype, can be written from that.
-  void check_written(std::string_view op, const any_view<Device>& x, dtype type) const {
+  /// Raises unless x of argument i, which has a copy of another dtype, can be written from that.
+  void check_written(std::size_t i, std::string_view op, const any_view<Device>& x,
+                     dtype type) const {
     if (kind_number(type) > kind_number(x.dtype())) [[unlikely]]
       raise(errc::dtype_mismatch, op,
             "a written argument whose dtype holds " + detail::text(to_string(type)),
@@ -203,10 +206,12 @@ class converted_arguments {
             "a view of const elements");
     check_conversion<Device>(op, x.dtype(), type);
     detail::check_writable(std::string(op).c_str(), detail::layout_of(x));
-    for (const auto& before : given_back_)
-      if (overlap(detail::layout_of(x), detail::layout_of(before.first)) != overlap_kind::none)
-          [[unlikely]]
-        raise(errc::overlap, op, "written arguments that share no memory", "two that do");
+    for (std::size_t j = 0; j < given_.size(); ++j)
+      if (j != i && slots_[j].written && !given_[j].is_none())
+        for (const any_view<Device>& other : given_[j].views())
+          if (overlap(detail::layout_of(x), detail::layout_of(other)) != overlap_kind::none)
+              [[unlikely]]
+            raise(errc::overlap, op, "written arguments that share no memory", "two that do");
   }
   void convert(std::size_t i, const stream_ref<Device>& stream, std::string_view op, dtype type,
                bool of_indices = false) {
@@ -216,7 +221,7 @@ class converted_arguments {
         list.push_back(x);
         continue;
       }
-      if (x.dtype() != type && written_[i]) check_written(op, x, type);
+      if (x.dtype() != type && written_[i]) check_written(i, op, x, type);
       if (x.dtype() != type) memory_.push_back(converted(stream, op, x, type));
       list.push_back(x.dtype() == type ? x : memory_.back().view());
       if (x.dtype() != type && written_[i]) given_back_.emplace_back(x, list.back());
@@ -227,6 +232,8 @@ class converted_arguments {
       arguments_[i] = std::span<const any_view<Device>>(list);
   }
 
+  std::span<const boxed<Device>> given_;
+  const slot* slots_ = nullptr;
   boxed<Device> arguments_[detail::max_parameters + detail::max_results];
   std::vector<any_tensor<Device>> memory_;
   std::vector<std::vector<any_view<Device>>> lists_;
@@ -413,20 +420,25 @@ void registered_operator<Device>::call_complete(const stream_ref<Device>& stream
     raise(errc::dtype_mismatch, s.key(), "a dtype of integers or floats", to_string(type));
 
   const bool differ = found && facts_->converts && (!one_dtype || own != type);
-  const bool narrow =
-      facts_->narrow_parameter >= 0 && arguments[facts_->narrow_parameter].boolean();
   bool same_outputs = true;
-  for (int k = 0; k < outputs(); ++k) {
-    const dtype result = with_dtype || form_ == form::in_place ? type
-                         : narrow                              ? dtype::i32
-                                                               : one.results[k];
-    same_outputs = same_outputs && arguments[first_output() + k].view().dtype() == result;
-  }
+  for (int k = 0; k < outputs(); ++k)
+    same_outputs = same_outputs && arguments[first_output() + k].view().dtype() ==
+                                       result_dtype(one, arguments, with_dtype, type, k);
   direct = direct && (kept & ~(1u << static_cast<unsigned>(kept_dtype(type)))) == 0;
   if (direct && !differ && same_outputs) [[likely]]
     function_of(one)({stream, arguments, results, with_dtype, any});
   else
     call_converted(one, {stream, arguments, results, with_dtype, any}, type, same_outputs);
+}
+
+/// The dtype of result k of a call in `type`.
+template <class Device>
+dtype registered_operator<Device>::result_dtype(const bindings::instance<Device>& one,
+                                                const boxed<Device>* arguments, bool with_dtype,
+                                                dtype type, int k) const {
+  if (with_dtype || form_ == bindings::form::in_place) return type;
+  const int narrow = facts_->narrow_parameter;
+  return narrow >= 0 && arguments[narrow].boolean() ? dtype::i32 : one.results[k];
 }
 
 /// The call with operands of other dtypes converted, and results for outputs of other dtypes.
@@ -442,22 +454,27 @@ void registered_operator<Device>::call_converted(const bindings::instance<Device
     function_of(one)({frame.stream, operands.data(), frame.results, frame.with_dtype, frame.any});
     return operands.give_back(frame.stream, s.key());
   }
+  // Before the call, which may write other arguments.
+  for (int k = 0; k < outputs(); ++k) {
+    const dtype from = result_dtype(one, frame.arguments, frame.with_dtype, type, k);
+    const dtype to = frame.arguments[first_output() + k].view().dtype();
+    if (facts_->same_outputs && from != to) [[unlikely]]
+      raise(errc::dtype_mismatch, s.key(), detail::text("an output of ") + to_string(from),
+            to_string(to));
+    if (kind_number(from) > kind_number(to)) [[unlikely]]
+      raise(errc::dtype_mismatch, s.key(),
+            "an output whose dtype holds results of " + detail::text(to_string(from)),
+            to_string(to));
+    check_output(s.key(), frame.arguments + first_output(), k, from);
+  }
   any_tensor<Device> made[detail::max_results];
   one.create({frame.stream, operands.data(), made, frame.with_dtype});
   for (int k = 0; k < outputs(); ++k) {
     const any_view<Device>& to = frame.arguments[first_output() + k].view();
     const any_view<Device>& from = made[k].view();
-    if (facts_->same_outputs && from.dtype() != to.dtype()) [[unlikely]]
-      raise(errc::dtype_mismatch, s.key(), detail::text("an output of ") + to_string(from.dtype()),
-            to_string(to.dtype()));
-    if (kind_number(from.dtype()) > kind_number(to.dtype())) [[unlikely]]
-      raise(errc::dtype_mismatch, s.key(),
-            "an output whose dtype holds results of " + detail::text(to_string(from.dtype())),
-            to_string(to.dtype()));
     if (!detail::same_sizes(to.sizes(), from.sizes())) [[unlikely]]
       raise(errc::shape_mismatch, s.key(), "an output of sizes " + to_string(shape(from.sizes())),
             to_string(shape(to.sizes())));
-    check_output(s.key(), frame.arguments + first_output(), k, from.dtype());
   }
   for (int k = 0; k < outputs(); ++k)
     copy_converted(frame.stream, s.key(), frame.arguments[first_output() + k].view(),

@@ -192,6 +192,8 @@ class registered_operator {
                           any_tensor<Device>* results, any_results<Device>* any) const;
   void call_complete(const stream_ref<Device>& stream, const boxed<Device>* arguments,
                      any_tensor<Device>* results, any_results<Device>* any) const;
+  dtype result_dtype(const bindings::instance<Device>& one, const boxed<Device>* arguments,
+                     bool with_dtype, dtype type, int k) const;
   void call_converted(const bindings::instance<Device>& one,
                       const bindings::call_frame<Device>& frame, dtype type,
                       bool same_outputs) const;

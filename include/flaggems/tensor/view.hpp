@@ -433,6 +433,11 @@ class tensor_view : public detail::view_base<Extents> {
     detail::check_layout(new_sizes, new_strides, bytes_of_element, "as_strided");
     const view_type base_view(detail::unchecked_t{}, data_, new_sizes, new_strides);
     base_view.check_data("as_strided");
+    i64 bytes = 0;
+    if (__builtin_mul_overflow(storage_offset, static_cast<i64>(bytes_of_element), &bytes))
+        [[unlikely]]
+      raise(errc::invalid_argument, "as_strided", "a storage_offset of fewer than 2^63 bytes",
+            detail::text(storage_offset));
     return view_type(detail::unchecked_t{}, data_ + storage_offset, new_sizes, new_strides);
   }
   /// The elements whose index in dim2 is that in dim1 plus `offset`, as a new last dimension.

@@ -32,7 +32,8 @@ struct attention_window {
     using C = kernels::element_of<V>;
     const i32 own = static_cast<i32>(query) + shift;
     const V hidden(kernels::lowest<C>());
-    const i32 first = left < 0 ? 0 : own - left, last = right < 0 ? most : own + right;
+    const i32 first = left < 0 || own <= left ? 0 : own - left;
+    const i32 last = right < 0 || (own > 0 && right > most - own) ? most : own + right;
     return select(key < J(first), hidden, V(select(J(last) < key, hidden, score)));
   }
 };
@@ -76,8 +77,13 @@ template <class Rule>
 FLAGGEMS_INLINE attention_window window_of(const Rule&) {
   return {};
 }
-FLAGGEMS_INLINE attention_window window_of(const attention_window& rule) { return rule; }
-FLAGGEMS_INLINE attention_window window_of(const flash_rule& rule) { return rule.window; }
+FLAGGEMS_INLINE attention_window window_of(const attention_window& rule) {
+  constexpr i32 most = 1 << 30;  // more keys than that have no limit, and sums of these no overflow
+  return {rule.left < most ? rule.left : -1, rule.right < most ? rule.right : -1, rule.shift};
+}
+FLAGGEMS_INLINE attention_window window_of(const flash_rule& rule) {
+  return window_of(rule.window);
+}
 
 }  // namespace flaggems
 

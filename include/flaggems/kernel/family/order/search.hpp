@@ -66,7 +66,7 @@ struct search {
       const i64 first_order = c.offset(in.order_strides), next_order = in.order_strides[c.rank];
       block.for_each(space.length(c), [&](i64 i) FLAGGEMS_LAMBDA {
         const sorted_sequence<T> sequence{
-            in.data + first + i * next, in.step,
+            in.length == 0 ? in.data : in.data + first + i * next, in.step,
             in.order == nullptr ? in.order : in.order + first_order + i * next_order, in.order_step,
             in.length};
         to[i * to_step] = static_cast<O>(

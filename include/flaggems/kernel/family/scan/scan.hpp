@@ -136,7 +136,8 @@ FLAGGEMS_INLINE scan_row_data<Op, T, O> scan_row_at(const scan_space& space, con
                                                     const target<i64>& places) {
   return {in.data + c.offset(in.strides) + first * space.from_step,
           out.data + c.offset(out.strides) + first * space.to_step,
-          places.data + c.offset(places.strides) + first * space.place_step,
+          Op::has_places ? places.data + c.offset(places.strides) + first * space.place_step
+                         : places.data,
           space.from_step,
           space.to_step,
           space.place_step,
@@ -149,13 +150,14 @@ FLAGGEMS_INLINE scan_row_data<Op, T, O> scan_row(const scan_space& space, i64 t,
                                                  const target<i64>& places) {
   if (space.rows.outer_rank > 0)
     return scan_row_at<Op>(space, space.rows.locate(t), first, in, out, places);
-  return {in.data + t * in.strides[0] + first * space.from_step,
-          out.data + t * out.strides[0] + first * space.to_step,
-          places.data + t * places.strides[0] + first * space.place_step,
-          space.from_step,
-          space.to_step,
-          space.place_step,
-          first};
+  return {
+      in.data + t * in.strides[0] + first * space.from_step,
+      out.data + t * out.strides[0] + first * space.to_step,
+      Op::has_places ? places.data + t * places.strides[0] + first * space.place_step : places.data,
+      space.from_step,
+      space.to_step,
+      space.place_step,
+      first};
 }
 
 /// Scans a row by one thread; gives the last state. The sides have forms of their own: for rows
@@ -197,7 +199,7 @@ struct scan {
       const i64 n = min_of(space.chunk, space.length - first);
       const bool writes = pass != scan_pass::totals;
       const i64 from_column = in.strides[c.rank], to_column = out.strides[c.rank];
-      const i64 place_column = places.strides[c.rank];
+      const i64 place_column = Op::has_places ? places.strides[c.rank] : 0;
       const auto row = scan_row_at<Op>(space, c, first, in, out, places);
       const auto state_of = [&](i64 j) FLAGGEMS_LAMBDA {
         return states + ((t * space.rows.chunk + j) * space.chunks + k);
