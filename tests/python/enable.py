@@ -62,6 +62,21 @@ class Enable(unittest.TestCase):
         for name in ("aten::native_layer_norm", "aten::native_layer_norm_backward", "aten::_softmax_backward_data"):
             self.assertIn(name, self.calls)
 
+    def test_outputs_that_a_result_broadcasts_to(self):
+        out = torch.zeros(5, 2)
+        with warnings.catch_warnings(), flaggems.use_gems(include=["add"], log=self.log):
+            warnings.simplefilter("ignore")
+            torch.add(torch.ones(2), torch.ones(2), out=out)
+        self.assertEqual(out.tolist(), [2, 2])
+        self.assertTrue(self.calls)
+
+    def test_saved_tensors_are_not_written(self):
+        w = torch.ones(3, requires_grad=True)
+        loss = (w * w).sum()
+        flaggems.ops.mul_(w.detach(), 5.0)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            loss.backward()
+
     def test_names(self):
         x = torch.randn(4)
         flaggems.only_enable(["exp", "aten::add.Tensor"], log=self.log)

@@ -78,7 +78,7 @@ def _conversion(schema, parameter, value):
         return _tensors
     if parameter.type == "ScalarType" and isinstance(value, (str, type)):
         return _dtype
-    if type(value).__module__ == "numpy" and hasattr(value, "item") and not _is_array(value):
+    if type(value).__module__ == "numpy" and type(value).__name__ != "ndarray" and hasattr(value, "item"):
         return lambda value: value.item()  # numbers and bools of NumPy's
     if parameter.type == "MemoryFormat":
         return lambda value: str(value).removeprefix("torch.")

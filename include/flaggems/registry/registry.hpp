@@ -242,9 +242,11 @@ class registry {
 
  private:
   [[noreturn]] FLAGGEMS_COLD static void raise_absent(std::string_view key) {
-    const std::string own = "flaggems::" + std::string(key);
+    const detail::text own = detail::text("flaggems::") + key;
     raise(errc::not_supported, "registry",
-          find(own) != nullptr ? own : "an operator of a family that the program was linked with",
+          find(own.c_str()) != nullptr
+              ? own
+              : detail::text("an operator of a family that the program was linked with"),
           key);
   }
 };
