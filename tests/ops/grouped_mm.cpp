@@ -65,6 +65,7 @@ const problem problems[] = {
     {'k', 9, 17, 40, {8, 8, 40}},
     {'k', 40, 33, 150, {130, 140, 150}},
     {'k', 4, 4, 9, {2, 5}},
+    {'k', 16, 24, 64, {13, 37, 64}},  // lines of whole vectors, terms that begin inside of one
     {0, 9, 8, 16, {0, 0, 0}},
 };
 

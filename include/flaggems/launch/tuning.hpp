@@ -247,7 +247,8 @@ struct warp_group_numbers {
   int m, n, stages, cluster;
   bool ping_pong;
   int rate, begin;
-  bool is_plain = false;  ///< for products that nothing is added to: it has no registers for more
+  bool is_plain = false;   ///< for products that nothing is added to: it has no registers for more
+  bool is_single = false;  ///< where each unit has one tile at most, so that no other one waits
 };
 /// What else takes time, in those units, as tuning<families::gemm, Device>::warp_group_other_costs.
 struct warp_group_costs {

@@ -62,7 +62,6 @@ class torch_device_kernel final : public c10::OperatorKernel {
   std::string run(values_list values, c10::SmallVectorImpl<c10::IValue>& results) const {
     const int device_index = device_of(values);
     const on_device<Device> scope(device_index);
-    const values_list given = values;
     changed_values changed;
     if (const auto refused = bring_numbers(values, changed, device_index); !refused.empty())
       return std::string(refused);
@@ -84,7 +83,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
     arguments.emplace(op_.schema(), values, rules);
     if (!arguments->left_because.empty()) return std::string(arguments->left_because);
     if (op_.promotes() && !arguments->other_dtype().empty()) {
-      if (!promote(values, changed, given)) return std::string(arguments->other_dtype());
+      if (!promote(values, changed)) return std::string(arguments->other_dtype());
       arguments.emplace(op_.schema(), values, rules);
     }
     const auto stream = torch_stream<Device>(device_index);
@@ -137,9 +136,24 @@ class torch_device_kernel final : public c10::OperatorKernel {
     }
     changed[i] = std::move(t);
   }
-  /// Python's numbers come as tensors of the CPU without dimensions: they go to the device.
-  static std::string_view bring_numbers(values_list& values, changed_values& changed,
-                                        int device_index) {
+  /// The dtype that ATen computes in.
+  at::ScalarType common_type(values_list values) const {
+    at::native::ResultTypeState state = {};
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (op_.form() != bindings::form::out || !op_.schema().parameters[i].written)
+        for_each_tensor(values[i], [&](const at::Tensor& t) {
+          state = at::native::update_result_type_state(t, state);
+        });
+    return at::native::result_type(state);
+  }
+  bool has(at::ScalarType type) const {
+    const int found = dtype_of_scalar_type[static_cast<std::size_t>(type)];
+    return found >= 0 && op_.has(static_cast<dtype>(found));
+  }
+  /// Python's numbers come as tensors of the CPU without dimensions: they go to the device, in the
+  /// dtype of the call where their own is not compiled (f64, on many devices).
+  std::string_view bring_numbers(values_list& values, changed_values& changed,
+                                 int device_index) const {
     const c10::Device here = torch_device_of<Device>(device_index);
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!values[i].isTensor() || !values[i].toTensor().defined()) continue;
@@ -150,24 +164,19 @@ class torch_device_kernel final : public c10::OperatorKernel {
                   here, " and ", t.device());
       if (dtype_of_scalar_type[static_cast<std::size_t>(t.scalar_type())] < 0)
         return "a type that is not ours";
-      at::Tensor there = at::empty({}, t.options().device(here));
-      functions::from_host(t, there);
+      const at::ScalarType common = has(t.scalar_type()) ? t.scalar_type() : common_type(values);
+      const at::Tensor number = has(common) ? t.to(common) : t;
+      at::Tensor there = at::empty({}, number.options().device(here));
+      functions::from_host(number, there);
       there.unsafeGetTensorImpl()->set_wrapped_number(t.unsafeGetTensorImpl()->is_wrapped_number());
       change(values, changed, i, std::move(there));
     }
     return {};
   }
   /// Operands that are not written get the dtype that ATen computes in. False if it has none.
-  /// Numbers are converted where they were `given`: a device may have no f64.
-  bool promote(values_list& values, changed_values& changed, values_list given) const {
+  bool promote(values_list& values, changed_values& changed) const {
     const schema& s = op_.schema();
-    at::native::ResultTypeState state = {};
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (op_.form() != bindings::form::out || !s.parameters[i].written)
-        for_each_tensor(values[i], [&](const at::Tensor& t) {
-          state = at::native::update_result_type_state(t, state);
-        });
-    at::ScalarType common = at::native::result_type(state);
+    const at::ScalarType common = common_type(values);
     if (!c10::isFloatingType(common) && c10::get_default_dtype_as_scalartype() != c10::kFloat)
       return false;  // those that give floats give other ones
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -178,14 +187,7 @@ class torch_device_kernel final : public c10::OperatorKernel {
                     " can't be cast to the desired output type ", t.scalar_type());
         continue;
       }
-      at::Tensor other;
-      if (const at::Tensor& first = given[i].toTensor();
-          t.scalar_type() != common && first.device() != t.device()) {
-        other = at::empty({}, t.options().dtype(common));
-        functions::from_host(first.to(common), other);
-      } else {
-        other = t.scalar_type() == common ? t.alias() : t.to(common);
-      }
+      at::Tensor other = t.scalar_type() == common ? t.alias() : t.to(common);
       if (t.dim() == 0) other.unsafeGetTensorImpl()->set_wrapped_number(false);
       change(values, changed, i, std::move(other));
     }

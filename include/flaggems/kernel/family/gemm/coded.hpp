@@ -78,9 +78,9 @@ struct coded_lines {
   coded_numbers scales, zeros;
   i32 lines_each, terms_each;  // that share a scale and a zero
   bool scales_vary;            // along the sum; else `factor` has them
-  bool is_whole;               // each `run` of terms is a vector of 8, 16 or 32 bytes
+  bool is_whole;  // `run` terms from a multiple of that on are a vector of 8, 16 or 32 bytes
 
-  /// Terms [q, q + count) of a line as f32, and zeros up to `run`; q is a multiple of `run`.
+  /// Terms [q, q + count) of a line as f32, and zeros up to `run`; q is even for codes of 4 bits.
   FLAGGEMS_INLINE void read(i64 g, i64 l, i64 q, int count, f32 (&x)[run]) const {
     u32 bits[run];
     fetch(g * group + l * line, q, count, bits);
@@ -131,7 +131,7 @@ struct coded_lines {
         bits[2 * h] = pair & 15u;
         bits[2 * h + 1] = pair >> 4;
       });
-    } else if (is_whole && count == run) {  // vectors of 8, 16 or 32 bytes
+    } else if (is_whole && count == run && q % run == 0) {  // vectors of 8, 16 or 32 bytes
       const auto words = reinterpret_cast<global_ptr<const u32>>(data + (at + q) * bytes);
       if (bytes == 4) {
         static_for<run>([&](auto e) FLAGGEMS_LAMBDA { bits[e] = words[e]; });

@@ -62,6 +62,7 @@ template <std::size_t Count>
                          kernels::ceil_div(n, i64{tile.n});
     const auto consider = [&](i64 parts) {
       const i64 rounds = kernels::ceil_div(clusters * parts, units / tile.cluster);
+      if (rounds > 1 && tile.is_single) return;
       const i64 terms = kernels::ceil_div(k, parts) + tile.begin;
       double cost =
           static_cast<double>(rounds * tile.m * tile.n) * static_cast<double>(terms) / tile.rate;
