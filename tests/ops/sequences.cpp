@@ -64,6 +64,12 @@ TEST(sequences_host, refuses_bad_arguments) {
   EXPECT_RAISES(fg::linspace<fg::u8>(s, 0, 300, 4), invalid_argument, "linspace");
   EXPECT_RAISES(fg::linspace<fg::f16>(s, -1e6, 0, 4), invalid_argument, "linspace");
   EXPECT_RAISES(fg::logspace<fg::u8>(s, 0, 300, 4), invalid_argument, "logspace");
+  // Of integers that f64 does not hold.
+  constexpr i64 large = (i64{1} << 53) + 1;
+  const auto beyond = fg::range<i64>(s, large, large + 3);
+  ASSERT_EQ(beyond.size(0), 4);
+  for (i64 k = 0; k < 4; ++k) EXPECT_EQ(beyond.data()[k], large + k);
+  EXPECT_EQ(fg::range<i64>(s, 0, 7, 2).size(0), 4);
   EXPECT_RAISES(fg::range(s, 0, 1, 0), invalid_argument, "arange");
   EXPECT_RAISES(fg::range<fg::i8>(s, 125, 128), invalid_argument, "range");
   expect_equal(values_of(fg::range<fg::i8>(s, 125, 127)), {125, 126, 127});

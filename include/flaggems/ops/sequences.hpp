@@ -93,8 +93,19 @@ template <element T = f32, stream_like S, scalar_operand V1, scalar_operand V2,
           scalar_operand V3 = int>
 [[nodiscard]] auto range(const S& stream, V1 start, V2 end, V3 step = 1) {
   auto plan = detail::plan_arange<T>(start, end, step);
-  const f64 from = kernels::number_cast<f64>(start), by = kernels::number_cast<f64>(step);
-  plan.size = static_cast<i64>((kernels::number_cast<f64>(end) - from) / by) + 1;
+  if constexpr (kernels::is_integer<T> && !((detail::kind_of<V1> == detail::kind::floating) ||
+                                            (detail::kind_of<V2> == detail::kind::floating) ||
+                                            (detail::kind_of<V3> == detail::kind::floating))) {
+    const auto away = [](i64 low, i64 high) {
+      return static_cast<u64>(high) - static_cast<u64>(low);
+    };
+    const bool rises = plan.step > 0;
+    const u64 distance = rises ? away(plan.start, plan.end) : away(plan.end, plan.start);
+    if (distance % (rises ? away(0, plan.step) : away(plan.step, 0)) == 0) ++plan.size;
+  } else {
+    const f64 from = kernels::number_cast<f64>(start), by = kernels::number_cast<f64>(step);
+    plan.size = static_cast<i64>((kernels::number_cast<f64>(end) - from) / by) + 1;
+  }
   if constexpr (kernels::is_integer<T>)
     detail::check_integer<T>("range", plan.start + (plan.size - 1) * plan.step);
   auto out = empty<T>(stream, {plan.size}, "range");
