@@ -98,11 +98,7 @@ struct product_half {
   }
 };
 
-/// A lane that takes what is stored besides, for a kernel that stores it otherwise.
-template <class Lane, class V>
-struct lane_keeping : Lane {
-  V* kept;
-};
+/// Whether a lane takes what is stored besides, for a kernel that stores it otherwise.
 template <class Lane, class = void>
 inline constexpr bool keeps_values = false;
 template <class Lane>

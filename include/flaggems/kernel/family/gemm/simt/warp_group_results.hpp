@@ -16,6 +16,12 @@ struct lane_if : Lane {
   FLAGGEMS_INLINE bool mask() const { return inside; }
 };
 
+/// A lane that takes what is stored besides.
+template <class Lane, class V>
+struct lane_keeping : Lane {
+  V* kept;
+};
+
 template <class Unit, class C, class Out, class Bias, class Tile, class Space>
 class warp_group_results {
  public:
