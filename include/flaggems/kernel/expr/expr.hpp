@@ -29,7 +29,8 @@ struct coordinates {
   }
 };
 
-/// The same of a rank that compilers know, so that they keep them in registers.
+/// The same of a rank that compilers know, so that they keep them in registers. (`at` has overloads
+/// for both: of templates clang 15 makes two functions of one name in OpenCL.)
 template <int Rank>
 struct ranked_coordinates {
   static constexpr int rank = Rank;
@@ -148,10 +149,8 @@ struct literal {
   FLAGGEMS_INLINE bool are_vec_aligned(i64) const {
     return true;
   }
-  template <class Coordinates>
-  FLAGGEMS_INLINE literal at(const Coordinates&) const {
-    return {value};
-  }
+  FLAGGEMS_INLINE literal at(const coordinates&) const { return {value}; }
+  FLAGGEMS_INLINE literal at(const ranked_coordinates<2>&) const { return {value}; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane) const {
     return lane_value<Lane, C>(value);
@@ -251,8 +250,10 @@ struct node<R, F, A> {
   FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
     return a.template are_vec_aligned<Width>(i);
   }
-  template <class Coordinates>
-  FLAGGEMS_INLINE auto at(const Coordinates& c) const {
+  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+    return node<R, F, decltype(copy_of(a.at(c)))>{f, a.at(c)};
+  }
+  FLAGGEMS_INLINE auto at(const ranked_coordinates<2>& c) const {
     return node<R, F, decltype(copy_of(a.at(c)))>{f, a.at(c)};
   }
   template <class Lane>
@@ -287,8 +288,10 @@ struct node<R, F, A, B> {
   FLAGGEMS_INLINE bool are_vec_aligned(i64 i) const {
     return a.template are_vec_aligned<Width>(i) && b.template are_vec_aligned<Width>(i);
   }
-  template <class Coordinates>
-  FLAGGEMS_INLINE auto at(const Coordinates& c) const {
+  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+    return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c)))>{f, a.at(c), b.at(c)};
+  }
+  FLAGGEMS_INLINE auto at(const ranked_coordinates<2>& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c)))>{f, a.at(c), b.at(c)};
   }
   template <class Lane>
@@ -330,8 +333,11 @@ struct node<R, F, A, B, D> {
     return a.template are_vec_aligned<Width>(i) && b.template are_vec_aligned<Width>(i) &&
            d.template are_vec_aligned<Width>(i);
   }
-  template <class Coordinates>
-  FLAGGEMS_INLINE auto at(const Coordinates& c) const {
+  FLAGGEMS_INLINE auto at(const coordinates& c) const {
+    return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c))),
+                decltype(copy_of(d.at(c)))>{f, a.at(c), b.at(c), d.at(c)};
+  }
+  FLAGGEMS_INLINE auto at(const ranked_coordinates<2>& c) const {
     return node<R, F, decltype(copy_of(a.at(c))), decltype(copy_of(b.at(c))),
                 decltype(copy_of(d.at(c)))>{f, a.at(c), b.at(c), d.at(c)};
   }

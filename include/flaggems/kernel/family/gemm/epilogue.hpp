@@ -30,13 +30,8 @@ FLAGGEMS_INLINE coordinates at_row(const coordinates& c, i64 row) {
   return first;
 }
 
-template <int Rank>
-FLAGGEMS_INLINE ranked_coordinates<Rank + 1> at_row(const ranked_coordinates<Rank>& c, i64 row) {
-  ranked_coordinates<Rank + 1> first{};
-  FLAGGEMS_SIMT_UNROLL
-  for (int d = 0; d < Rank; ++d) first.at[d] = c.at[d];
-  first.at[Rank] = row;
-  return first;
+FLAGGEMS_INLINE ranked_coordinates<2> at_row(const ranked_coordinates<1>& c, i64 row) {
+  return {{c.at[0], row}, 0};
 }
 
 /// An epilogue's tensor, from a row on. (Computing each row's address from coordinates would cost
@@ -56,9 +51,11 @@ struct aux_arg {
   using value_type = C;
   global_ptr<const T> data;
   i64 strides[max_rank];  // of the batch, the rows, the columns
-  template <class Coordinates>
-  FLAGGEMS_INLINE aux_rows<T, C> at(const Coordinates& c) const {
+  FLAGGEMS_INLINE aux_rows<T, C> at(const coordinates& c) const {
     return {data + c.offset(strides), strides[c.rank - 1], strides[c.rank]};
+  }
+  FLAGGEMS_INLINE aux_rows<T, C> at(const ranked_coordinates<2>& c) const {
+    return {data + c.offset(strides), strides[1], strides[2]};
   }
 };
 
@@ -66,10 +63,8 @@ struct aux_arg {
 template <class C>
 struct product_value {
   using value_type = C;
-  template <class Coordinates>
-  FLAGGEMS_INLINE product_value at(const Coordinates&) const {
-    return {};
-  }
+  FLAGGEMS_INLINE product_value at(const coordinates&) const { return {}; }
+  FLAGGEMS_INLINE product_value at(const ranked_coordinates<2>&) const { return {}; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
     using sums = element_of<decltype(copy_of(*lane.sum))>;
@@ -86,10 +81,8 @@ struct product_value {
 template <class C, int Part>
 struct product_half {
   using value_type = C;
-  template <class Coordinates>
-  FLAGGEMS_INLINE product_half at(const Coordinates&) const {
-    return {};
-  }
+  FLAGGEMS_INLINE product_half at(const coordinates&) const { return {}; }
+  FLAGGEMS_INLINE product_half at(const ranked_coordinates<2>&) const { return {}; }
   template <class Lane>
   FLAGGEMS_INLINE lane_value<Lane, C> load(Lane lane) const {
     const auto of_sum = lane.sum + Part;
@@ -131,10 +124,13 @@ struct stored_value {
   E e;
   global_ptr<T> data;
   i64 strides[max_rank];  // of the batch, the rows, the columns
-  template <class Coordinates>
-  FLAGGEMS_INLINE auto at(const Coordinates& c) const {
+  FLAGGEMS_INLINE auto at(const coordinates& c) const {
     return stored_rows<T, decltype(copy_of(e.at(c)))>{e.at(c), data + c.offset(strides),
                                                       strides[c.rank - 1], strides[c.rank]};
+  }
+  FLAGGEMS_INLINE auto at(const ranked_coordinates<2>& c) const {
+    return stored_rows<T, decltype(copy_of(e.at(c)))>{e.at(c), data + c.offset(strides), strides[1],
+                                                      strides[2]};
   }
 };
 
@@ -219,8 +215,8 @@ struct gemm_epilogue {
   };
   static constexpr bool replaces = true;
   FLAGGEMS_INLINE bool active() const { return true; }
-  template <class Coordinates>
-  FLAGGEMS_INLINE tile at(const Coordinates& c, i64 i) const {
+  FLAGGEMS_INLINE tile at(const coordinates& c, i64 i) const { return {value.at(at_row(c, i))}; }
+  FLAGGEMS_INLINE tile at(const ranked_coordinates<1>& c, i64 i) const {
     return {value.at(at_row(c, i))};
   }
 };

@@ -122,11 +122,13 @@ struct gemm_out {
   i64 batch[max_rank + 1];
   C alpha;
 
-  template <class Coordinates>
-  FLAGGEMS_INLINE global_ptr<T> at(const Coordinates& c) const {
+  FLAGGEMS_INLINE global_ptr<T> at(const coordinates& c) const {
     i64 offset = 0;
     for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
     return data + offset;
+  }
+  FLAGGEMS_INLINE global_ptr<T> at(const ranked_coordinates<1>& c) const {
+    return data + c.at[0] * batch[0];
   }
 };
 
@@ -161,10 +163,8 @@ inline constexpr bool has_columns<Rows, typename Rows::takes_columns> = true;
 struct no_bias {
   static constexpr bool replaces = false;
   FLAGGEMS_INLINE bool active() const { return false; }
-  template <class Coordinates>
-  FLAGGEMS_INLINE no_bias at(const Coordinates&, i64) const {
-    return {};
-  }
+  FLAGGEMS_INLINE no_bias at(const coordinates&, i64) const { return {}; }
+  FLAGGEMS_INLINE no_bias at(const ranked_coordinates<1>&, i64) const { return {}; }
   template <class Out>
   FLAGGEMS_INLINE bool is_of(const Out*, i64, i64) const {
     return false;
@@ -207,11 +207,13 @@ struct gemm_bias {
   C beta;
   static constexpr bool replaces = false;
   FLAGGEMS_INLINE bool active() const { return beta != C(0); }
-  template <class Coordinates>
-  FLAGGEMS_INLINE bias_tile<T, C> at(const Coordinates& c, i64 i) const {
+  FLAGGEMS_INLINE bias_tile<T, C> at(const coordinates& c, i64 i) const {
     i64 offset = i * row;
     for (int d = 0; d < c.rank; ++d) offset += c.at[d] * batch[d];
     return {data + offset, row, column, beta};
+  }
+  FLAGGEMS_INLINE bias_tile<T, C> at(const ranked_coordinates<1>& c, i64 i) const {
+    return {data + (c.at[0] * batch[0] + i * row), row, column, beta};
   }
 };
 

@@ -106,8 +106,11 @@ struct scaled_sums {
   f32 largest;
   static constexpr bool replaces = true;
   FLAGGEMS_INLINE bool active() const { return true; }
-  template <class Coordinates>
-  FLAGGEMS_INLINE scaled_tile<T, OfBytes> at(const Coordinates&, i64 i) const {
+  FLAGGEMS_INLINE scaled_tile<T, OfBytes> at(const coordinates&, i64 i) const { return from(i); }
+  FLAGGEMS_INLINE scaled_tile<T, OfBytes> at(const ranked_coordinates<1>&, i64 i) const {
+    return from(i);
+  }
+  FLAGGEMS_INLINE scaled_tile<T, OfBytes> from(i64 i) const {
     scaled_tile<T, OfBytes> r{rows, columns, row_bias, column_bias, one, other, result, largest, 1};
     if (rows.data != nullptr) r.rows.data = rows.data + i * rows.stride;
     if (row_bias.data != nullptr) r.row_bias.data = row_bias.data + i * row_bias.stride;

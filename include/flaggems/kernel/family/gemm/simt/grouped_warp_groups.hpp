@@ -124,8 +124,8 @@ struct grouped_finish {
       return r;
     }
   };
-  template <class Coordinates>
-  FLAGGEMS_INLINE tile at(const Coordinates& batch, i64) const {
+  FLAGGEMS_INLINE tile at(const coordinates& batch, i64) const { return {*this, batch.at[0]}; }
+  FLAGGEMS_INLINE tile at(const ranked_coordinates<1>& batch, i64) const {
     return {*this, batch.at[0]};
   }
 };
