@@ -349,7 +349,7 @@ struct diag_embed_move {
     if (a == b) [[unlikely]]
       raise(errc::invalid_argument, name, "two different dimensions",
             text(dim1) + " and " + text(dim2));
-    constexpr i64 least = std::numeric_limits<i64>::min();
+    constexpr i64 least = (std::numeric_limits<i64>::min)();
     const i64 away = offset >= 0 ? offset : offset == least ? least : -offset;
     i64 n = 0;
     if (away < 0 || !add(x[x.rank() - 1], away, n)) [[unlikely]]

@@ -68,7 +68,8 @@ struct varlen_attention_call {
   /// Raises unless all fit together.
   void check() const {
     check_dropout(op, {.dropout_p = options.dropout_p});
-    if (!(options.softcap >= 0 && options.softcap <= std::numeric_limits<f32>::max())) [[unlikely]]
+    if (!(options.softcap >= 0 && options.softcap <= (std::numeric_limits<f32>::max)()))
+        [[unlikely]]
       raise(errc::invalid_argument, op, "a softcap of 0 or more that f32 holds",
             text(options.softcap));
     const int rank = is_paged() ? 4 : 3;
