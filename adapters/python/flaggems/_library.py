@@ -131,10 +131,10 @@ def _is_read_only(value):
     return _is_array(value) and not value.flags.writeable
 
 
-def _read_only(made, owner, wrapped):
+def _read_only(made, wrapped):
     """Views of an array that may not be written; DLPack's tensors of TVM-FFI forget that."""
     if not isinstance(made, tvm_ffi.Tensor):
-        return [_read_only(one, owner, wrapped) for one in made]
+        return [_read_only(one, wrapped) for one in made]
     view = wrapped(made).view()
     view.flags.writeable = False
     return view
@@ -177,8 +177,8 @@ class _Call:
             values.append(value if conversion is None else conversion(value))
         with _stream_of(args, kwargs) if self.in_stream else contextlib.nullcontext():
             made = self.function(*values) if self.twin is None else self._resizing(values)
-        if self.gives_views and _is_read_only(owner := value_at(self.places[0], args, kwargs)):
-            return _read_only(made, owner, self._wrapped)
+        if self.gives_views and _is_read_only(value_at(self.places[0], args, kwargs)):
+            return _read_only(made, self._wrapped)
         if self.gives_list:
             return list(map(self._wrapped, made))
         if self.results == 1:
@@ -193,8 +193,8 @@ class _Call:
     def _resizing(self, values):
         """Writes into outputs, of which those of other sizes are resized, as ATen's functions do."""
         inputs, outputs = values[:-len(self.written)], values[-len(self.written):]
-        # (Results may broadcast to a larger output here, not in PyTorch.)
-        if all(0 < output.numel() <= _broadcast_size(inputs) for output in outputs):
+        most = _broadcast_size(inputs)  # results may broadcast to a larger output here, not in PyTorch
+        if all(0 < output.numel() <= most for output in outputs):
             try:
                 return self.function(*values)
             except ValueError as problem:

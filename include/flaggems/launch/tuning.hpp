@@ -212,12 +212,13 @@ struct default_tuning<families::topk, Device, Model> {
 namespace detail {
 /// Products by the kernels that run anywhere.
 struct portable_gemm_tuning {
-  static constexpr i64 cached = 256 * 1024;  ///< bytes of rows that a group of tiles reads again
-  static constexpr int most_threads = 256;   ///< threads a block of long sums
-  static constexpr int panel_threads = 128;  ///< threads a block of panels
-  static constexpr i64 panel_bytes = 512;    ///< bytes of a line of a panel
-  static constexpr i64 wide_bytes = 2048;    ///< the same of few rows, at most
-  static constexpr i64 wide_columns = 64;    ///< columns of few rows, at least
+  static constexpr i64 cached = 256 * 1024;   ///< bytes of rows that a group of tiles reads again
+  static constexpr int most_threads = 256;    ///< threads a block of long sums
+  static constexpr int panel_threads = 128;   ///< threads a block of panels
+  static constexpr i64 panel_bytes = 512;     ///< bytes of a line of a panel
+  static constexpr i64 pairs_at_once = 1024;  ///< results of pairs of a row that a block makes
+  static constexpr i64 wide_bytes = 2048;     ///< the same of few rows, at most
+  static constexpr i64 wide_columns = 64;     ///< columns of few rows, at least
 };
 }  // namespace detail
 

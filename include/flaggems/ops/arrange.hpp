@@ -533,8 +533,8 @@ auto resized(const char* op, const S& stream, const X& x, const shape& sizes,
 }  // namespace detail
 
 /// The elements of x in row-major order as a new tensor of other sizes, in the order of its memory:
-/// the first ones, or all with zeros behind them. aten::resize(Tensor self, SymInt[] size, *,
-/// MemoryFormat? memory_format=None)
+/// the first ones, or all with zeros behind them. Raises invalid_argument for preserve_format.
+/// aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None)
 template <stream_like S, tensor_like X>
 [[nodiscard]] auto resize(const S& stream, const X& x, const shape& size,
                           memory_format format = memory_format::contiguous_format) {

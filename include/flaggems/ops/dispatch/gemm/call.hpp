@@ -212,15 +212,13 @@ struct gemm_call {
     gemm_call<A, B, sum, std::remove_const_t<decltype(plain)>>::run(
         op, stream, va, vb, as_view(sums), plain, C(1), packed);
     call.space.n /= 2;
-    call.tiles(1, kernels::min_of(call.space.n, pairs_at_once));
+    using numbers = tuning<families::gemm, device_of<S>>;
+    call.tiles(1, kernels::min_of(call.space.n, numbers::pairs_at_once));
     call.config.tiles = call.space.batches * call.space.m * call.space.column_tiles;
     launch<kernels::gemm_pairs<stored, C, kernel_bias>>(
         stream, call.config, call.space, call.out, call.finish(aux),
         static_cast<const C*>(static_cast<const void*>(sums.data())));
   }
-  /// Results of a row that are made by one block.
-  static constexpr i64 pairs_at_once = 1024;  // limit
-
   /// Sets the problem; the result is not empty.
   template <class VA, class VB, class VO>
   void set_problem(const char* op, const VA& va, const VB& vb, const VO& vo, const Added& aux,

@@ -215,8 +215,9 @@ class warp_group_results {
   /// The j-th 16 columns of sums of a slab.
   FLAGGEMS_INLINE void write_tiles(u32 to, int j, u32 lane, const u32 (&x)[4 / per]) const {
     if constexpr (per == 1) {
-      constexpr u32 vectors = slab / 8;                    // of 16 bytes, a row
-      const u32 vector = lane % 16 * vectors + lane / 16;  // of which the lane tells the address
+      constexpr u32 vectors = slab / 8;  // of 16 bytes, a row
+      // The vector whose address this lane gives.
+      const u32 vector = lane % 16 * vectors + lane / 16;
       unit_.store_tiles(swizzled(to + (vector + static_cast<u32>(2 * j)) * 16, vectors), x);
     } else {  // a thread's results are no neighbours
       FLAGGEMS_SIMT_UNROLL
